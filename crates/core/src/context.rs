@@ -1,0 +1,508 @@
+//! The state that hooks share: a session's, a turn's in it, an operation's in that.
+//!
+//! ```text
+//! SessionContext ⊃ TurnContext ⊃ OperationContext
+//! ```
+//!
+//! Reading looks up the chain; writing stays where it is. [`ToolContext`] is the tools' own store
+//! and shares nothing with these.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Mutex, lock};
+
+/// A value in a context that could not be read or written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContextError {
+    /// The value is of another type than was asked for.
+    #[error("`{key}` is {found}, not a `{wanted}`: {message}")]
+    OtherType {
+        /// The key.
+        key: String,
+        /// The type asked for.
+        wanted: &'static str,
+        /// What is there.
+        found: &'static str,
+        /// What does not fit.
+        message: String,
+    },
+    /// The value has no JSON form.
+    #[error("`{key}` cannot be stored: {message}")]
+    NotJson {
+        /// The key.
+        key: String,
+        /// Why not.
+        message: String,
+    },
+}
+
+/// A key-value store with a parent.
+pub trait Context: sealed::Node + Clone + Send + Sync + 'static {
+    /// The value of `key` here or, where there is none, in the nearest context above.
+    fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ContextError> {
+        self.node().find(key).map(|value| read(key, value)).transpose()
+    }
+
+    /// Sets `key` here. Contexts above are not touched: their value is hidden, not changed.
+    fn set<T: Serialize>(&self, key: &str, value: T) -> Result<(), ContextError> {
+        self.node().store.put(key, write(key, value)?);
+        Ok(())
+    }
+
+    /// Reads `key` up the chain, and sets what `change` makes of it here, atomically.
+    ///
+    /// No lock is held while `change` runs, so it may use the context; it may run more than once.
+    ///
+    /// ```
+    /// use tollgate_core::prelude::*;
+    ///
+    /// let session = SessionContext::new(SessionInfo::default());
+    /// session.set("calls", 4)?;
+    /// let turn = session.turn();
+    /// assert_eq!(turn.update("calls", |calls: Option<u32>| calls.unwrap_or(0) + 1)?, 5);
+    /// assert_eq!(session.get("calls")?, Some(4));
+    /// # Ok::<(), tollgate_core::context::ContextError>(())
+    /// ```
+    fn update<T, F>(&self, key: &str, mut change: F) -> Result<T, ContextError>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnMut(Option<T>) -> T,
+    {
+        let node = self.node();
+        loop {
+            let (stamp, here) = node.store.stamped(key);
+            let current = here.or_else(|| node.parent.as_ref()?.find(key));
+            let current = current.map(|value| read(key, value)).transpose()?;
+            let changed = change(current);
+            if node.store.put_if(key, write(key, &changed)?, stamp) {
+                return Ok(changed);
+            }
+        }
+    }
+
+    /// Whether there is a context above.
+    fn has_parent(&self) -> bool {
+        self.node().parent.is_some()
+    }
+
+    /// What is set here, without what is above.
+    fn here(&self) -> serde_json::Map<String, Value> {
+        self.node().store.all()
+    }
+
+    /// The session it belongs to.
+    fn session(&self) -> &SessionContext;
+
+    /// The turn it belongs to; none for a session.
+    fn current_turn(&self) -> Option<&TurnContext>;
+}
+
+pub(crate) mod sealed {
+    pub trait Node {
+        fn node(&self) -> &super::Scoped;
+    }
+}
+
+fn read<T: DeserializeOwned>(key: &str, value: Value) -> Result<T, ContextError> {
+    let found = match &value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    serde_json::from_value(value).map_err(|error| ContextError::OtherType {
+        key: key.to_owned(),
+        wanted: std::any::type_name::<T>(),
+        found,
+        message: error.to_string(),
+    })
+}
+
+fn write<T: Serialize>(key: &str, value: T) -> Result<Value, ContextError> {
+    serde_json::to_value(value)
+        .map_err(|error| ContextError::NotJson { key: key.to_owned(), message: error.to_string() })
+}
+
+/// One store. Each value has the stamp of the write that set it.
+#[derive(Default)]
+struct Store {
+    values: Mutex<Values>,
+}
+
+#[derive(Default)]
+struct Values {
+    by_key: HashMap<String, (u64, Value)>,
+    writes: u64,
+}
+
+impl Store {
+    fn value(&self, key: &str) -> Option<Value> {
+        lock(&self.values).by_key.get(key).map(|(_, value)| value.clone())
+    }
+
+    /// The value and its stamp; 0 is the stamp of a value that is not there.
+    fn stamped(&self, key: &str) -> (u64, Option<Value>) {
+        match lock(&self.values).by_key.get(key) {
+            Some((stamp, value)) => (*stamp, Some(value.clone())),
+            None => (0, None),
+        }
+    }
+
+    fn put(&self, key: &str, value: Value) {
+        lock(&self.values).put(key, value);
+    }
+
+    /// Sets the value unless somebody did so since it had `stamp`.
+    fn put_if(&self, key: &str, value: Value, stamp: u64) -> bool {
+        let mut values = lock(&self.values);
+        let unchanged = values.by_key.get(key).map_or(0, |(stamp, _)| *stamp) == stamp;
+        if unchanged {
+            values.put(key, value);
+        }
+        unchanged
+    }
+
+    fn all(&self) -> serde_json::Map<String, Value> {
+        let values = lock(&self.values);
+        values.by_key.iter().map(|(key, (_, value))| (key.clone(), value.clone())).collect()
+    }
+}
+
+impl Values {
+    fn put(&mut self, key: &str, value: Value) {
+        self.writes += 1;
+        let entry = (self.writes, value);
+        match self.by_key.get_mut(key) {
+            Some(place) => *place = entry,
+            None => {
+                self.by_key.insert(key.to_owned(), entry);
+            }
+        }
+    }
+}
+
+/// A store and the ones above it.
+#[derive(Default)]
+pub struct Scoped {
+    store: Store,
+    parent: Option<Arc<Scoped>>,
+}
+
+impl Scoped {
+    fn find(&self, key: &str) -> Option<Value> {
+        let mut scope = self;
+        loop {
+            if let Some(value) = scope.store.value(key) {
+                return Some(value);
+            }
+            scope = scope.parent.as_deref()?;
+        }
+    }
+
+    fn below(parent: &Arc<Self>) -> Arc<Self> {
+        Arc::new(Self { store: Store::default(), parent: Some(Arc::clone(parent)) })
+    }
+}
+
+impl fmt::Debug for Scoped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values may hold secrets; a debug print is no place for them.
+        let keys: Vec<String> = lock(&self.store.values).by_key.keys().cloned().collect();
+        f.debug_struct("Scoped").field("keys", &keys).field("parent", &self.parent).finish()
+    }
+}
+
+/// What is known of a session from its start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: String,
+    /// The directories the agent works in.
+    pub workspaces: Vec<String>,
+    /// The file its transcript is written to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+    /// The directory for what it makes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<String>,
+}
+
+/// The context of a session.
+#[derive(Debug, Clone)]
+pub struct SessionContext {
+    scope: Arc<Scoped>,
+    info: Arc<SessionInfo>,
+    id: u64,
+}
+
+/// The context of a turn: from a prompt to the end of the response to it, re-prompts included.
+#[derive(Debug, Clone)]
+pub struct TurnContext {
+    scope: Arc<Scoped>,
+    session: SessionContext,
+    rounds: Arc<AtomicU32>,
+    id: u64,
+}
+
+/// The context of one operation: a model call, a tool call. What comes before and after one
+/// operation shares it.
+#[derive(Debug, Clone)]
+pub struct OperationContext {
+    scope: Arc<Scoped>,
+    turn: TurnContext,
+}
+
+/// Tells sessions and turns apart, so that the inspections of one can be waited for.
+fn next_id() -> u64 {
+    #[cfg(not(shuttle))]
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    #[cfg(shuttle)]
+    shuttle::lazy_static! {
+        static ref NEXT: AtomicU64 = AtomicU64::new(1);
+    }
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl SessionContext {
+    /// A new session.
+    pub fn new(info: SessionInfo) -> Self {
+        Self { scope: Arc::default(), info: Arc::new(info), id: next_id() }
+    }
+
+    /// What is known of the session.
+    pub fn info(&self) -> &SessionInfo {
+        &self.info
+    }
+
+    /// A new turn in it.
+    pub fn turn(&self) -> TurnContext {
+        TurnContext {
+            scope: Scoped::below(&self.scope),
+            session: self.clone(),
+            rounds: Arc::default(),
+            id: next_id(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+impl TurnContext {
+    /// A new operation in it.
+    pub fn operation(&self) -> OperationContext {
+        OperationContext { scope: Scoped::below(&self.scope), turn: self.clone() }
+    }
+
+    /// How often hooks have sent the agent round again in this turn.
+    pub fn rounds(&self) -> u32 {
+        self.rounds.load(Ordering::Relaxed)
+    }
+
+    /// Takes one from the budget of rounds, if any is left.
+    pub(crate) fn take_round(&self, budget: u32) -> bool {
+        self.rounds
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |rounds| {
+                (rounds < budget).then_some(rounds + 1)
+            })
+            .is_ok()
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+impl OperationContext {
+    /// The turn it belongs to.
+    pub fn turn(&self) -> &TurnContext {
+        &self.turn
+    }
+}
+
+impl sealed::Node for SessionContext {
+    fn node(&self) -> &Scoped {
+        &self.scope
+    }
+}
+
+impl sealed::Node for TurnContext {
+    fn node(&self) -> &Scoped {
+        &self.scope
+    }
+}
+
+impl sealed::Node for OperationContext {
+    fn node(&self) -> &Scoped {
+        &self.scope
+    }
+}
+
+impl Context for SessionContext {
+    fn session(&self) -> &SessionContext {
+        self
+    }
+    fn current_turn(&self) -> Option<&TurnContext> {
+        None
+    }
+}
+
+impl Context for TurnContext {
+    fn session(&self) -> &SessionContext {
+        &self.session
+    }
+    fn current_turn(&self) -> Option<&TurnContext> {
+        Some(self)
+    }
+}
+
+impl Context for OperationContext {
+    fn session(&self) -> &SessionContext {
+        &self.turn.session
+    }
+    fn current_turn(&self) -> Option<&TurnContext> {
+        Some(&self.turn)
+    }
+}
+
+/// The store of a session's tools: flat, and separate from the hooks' contexts on purpose. A
+/// tool cannot read what a hook wrote, nor the other way round.
+///
+/// ```
+/// use tollgate_core::prelude::*;
+///
+/// let tools = ToolContext::new();
+/// tools.set("next_page", "token-7")?;
+/// assert_eq!(tools.get::<String>("next_page")?.as_deref(), Some("token-7"));
+/// # Ok::<(), tollgate_core::context::ContextError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct ToolContext {
+    store: Arc<Store>,
+}
+
+impl ToolContext {
+    /// An empty one, for a new session.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value of `key`.
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ContextError> {
+        self.store.value(key).map(|value| read(key, value)).transpose()
+    }
+
+    /// Sets `key`.
+    pub fn set<T: Serialize>(&self, key: &str, value: T) -> Result<(), ContextError> {
+        self.store.put(key, write(key, value)?);
+        Ok(())
+    }
+
+    /// Sets `key` to what `change` makes of it, atomically. `change` may run more than once.
+    pub fn update<T, F>(&self, key: &str, mut change: F) -> Result<T, ContextError>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnMut(Option<T>) -> T,
+    {
+        loop {
+            let (stamp, current) = self.store.stamped(key);
+            let changed = change(current.map(|value| read(key, value)).transpose()?);
+            if self.store.put_if(key, write(key, &changed)?, stamp) {
+                return Ok(changed);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<String> = lock(&self.store.values).by_key.keys().cloned().collect();
+        f.debug_struct("ToolContext").field("keys", &keys).finish()
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+
+    fn session() -> SessionContext {
+        SessionContext::new(SessionInfo::default())
+    }
+
+    #[test]
+    fn reading_looks_up_and_writing_stays() {
+        let session = session();
+        let turn = session.turn();
+        let operation = turn.operation();
+        session.set("who", "user-42").unwrap();
+        assert_eq!(operation.get::<String>("who").unwrap().as_deref(), Some("user-42"));
+        operation.set("who", "override").unwrap();
+        assert_eq!(operation.get::<String>("who").unwrap().as_deref(), Some("override"));
+        assert_eq!(turn.get::<String>("who").unwrap().as_deref(), Some("user-42"));
+        assert_eq!(turn.operation().get::<String>("who").unwrap().as_deref(), Some("user-42"));
+        assert_eq!(
+            (session.has_parent(), turn.has_parent(), operation.has_parent()),
+            (false, true, true)
+        );
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_an_error_that_names_it() {
+        let session = session();
+        session.set("count", "three").unwrap();
+        let error = session.turn().get::<u32>("count").unwrap_err().to_string();
+        assert!(error.starts_with("`count` is a string, not a `u32`"), "{error}");
+        let error = session.update("count", |n: Option<u32>| n.unwrap_or(0)).unwrap_err();
+        assert!(matches!(error, ContextError::OtherType { .. }), "{error}");
+        assert_eq!(session.get::<String>("count").unwrap().as_deref(), Some("three"));
+    }
+
+    #[test]
+    fn an_update_may_use_the_context_it_updates() {
+        let session = session();
+        session.set("a", 1).unwrap();
+        let sum = session.update("b", |_: Option<i32>| {
+            session.set("c", 1).unwrap();
+            session.get::<i32>("a").unwrap().unwrap_or(0) + 1
+        });
+        assert_eq!(sum, Ok(2));
+    }
+
+    #[test]
+    fn tools_and_hooks_share_nothing() {
+        let (session, tools) = (session(), ToolContext::new());
+        session.set("key", "hook").unwrap();
+        session.turn().operation().set("key", "hook").unwrap();
+        assert_eq!(tools.get::<String>("key").unwrap(), None);
+        tools.set("token", "tool").unwrap();
+        assert_eq!(session.get::<String>("token").unwrap(), None);
+        assert_eq!(session.turn().operation().get::<String>("token").unwrap(), None);
+        tools.set("key", "tool").unwrap();
+        assert_eq!(session.get::<String>("key").unwrap().as_deref(), Some("hook"));
+    }
+
+    #[test]
+    fn a_debug_print_shows_no_values() {
+        let session = session();
+        session.set("token", "s3cret").unwrap();
+        assert!(!format!("{session:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn the_budget_of_rounds_is_taken_exactly() {
+        let turn = session().turn();
+        assert_eq!((0..10).filter(|_| turn.take_round(8)).count(), 8);
+        assert_eq!(turn.rounds(), 8);
+    }
+}

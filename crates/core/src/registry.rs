@@ -1,0 +1,298 @@
+//! Registered hooks, compiled: who is asked about what, and in which order.
+//!
+//! # Order
+//!
+//! Hooks run by priority, lower numbers first (the default is 0); at the same priority by layer
+//! (system, user, project, code); in the same layer in the order they were registered, which for
+//! files is their place in the file. Policies come behind all other hooks, on the final
+//! arguments.
+//!
+//! ```
+//! use tollgate_core::prelude::*;
+//!
+//! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let say = |name: &str| inspect(name, |_cx, _call: &ToolPre| ());
+//! let runner = Runner::builder()
+//!     .register(say("second"))
+//!     .register(say("third"))
+//!     .register(say("first").priority(-1))
+//!     .register(say("before second").layer(Layer::Project))
+//!     .build()?;
+//! let order: Vec<_> = runner.hooks(Kind::ToolPre).map(|hook| hook.name.clone()).collect();
+//! assert_eq!(order, ["first", "before second", "second", "third"]);
+//! # Ok(()) }
+//! ```
+
+mod chain;
+mod index;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+#[doc(hidden)] // named by the sealed side of `Event`; of no use outside
+pub use chain::{Chain, Chains};
+pub(crate) use chain::{Entry, HookSet};
+
+use crate::dialect::{Dialect, Layer, Mode, OnFailure};
+use crate::event::{Event, Kind};
+use crate::hook::{DynHook, Handle, Hook};
+use crate::matcher::{Matcher, PatternError};
+use crate::target::Target;
+
+/// Where a hook stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// The file.
+    pub file: String,
+    /// The line in it, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.file),
+            None => f.write_str(&self.file),
+        }
+    }
+}
+
+/// What is known of a registered hook.
+#[derive(Debug, Clone)]
+pub struct HookInfo {
+    /// Its name.
+    pub name: String,
+    /// The system it is written for.
+    pub dialect: Dialect,
+    /// Whose it is.
+    pub layer: Layer,
+    /// Its priority; lower runs first.
+    pub priority: i64,
+    /// Where it stands.
+    pub source: Option<Source>,
+    /// The most it may do at any event.
+    pub mode: Mode,
+    /// Which instances of its events it asks for.
+    pub matcher: Matcher,
+    /// How long it may take; the runner's default where not set.
+    pub deadline: Option<Duration>,
+    /// What a failure of it does, where that differs from its dialect's rule.
+    pub on_failure: Option<OnFailure>,
+    /// Whether it is one of the policies, which run last.
+    pub is_policy: bool,
+}
+
+/// A hook and how it is to be registered.
+///
+/// ```
+/// use tollgate_core::prelude::*;
+/// use std::time::Duration;
+///
+/// struct Audit;
+/// impl Hook for Audit {}
+///
+/// let registration = Registration::hook("audit", Audit)
+///     .priority(10)
+///     .tool("run_command")
+///     .mode(Mode::Inspect)
+///     .deadline(Duration::from_secs(5));
+/// # let _ = Runner::builder().register(registration).build();
+/// ```
+#[must_use = "a registration does nothing until it is given to a runner"]
+pub struct Registration {
+    info: HookInfo,
+    install: Install,
+    problem: Option<PatternError>,
+}
+
+type InstallFn = Box<dyn FnOnce(&Arc<HookInfo>, &mut Chains) -> Result<(), RegisterError> + Send>;
+
+struct Install(Vec<InstallFn>);
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registration").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+/// A hook that cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// The system the hook is written for has no such event.
+    #[error("hook `{hook}`: {dialect} hooks cannot handle {event}")]
+    NoSuchEvent {
+        /// The hook.
+        hook: String,
+        /// Its system.
+        dialect: Dialect,
+        /// The event.
+        event: Kind,
+    },
+    /// Its pattern is not valid.
+    #[error("hook `{hook}`: {problem}")]
+    Pattern {
+        /// The hook.
+        hook: String,
+        /// What is wrong.
+        #[source]
+        problem: PatternError,
+    },
+    /// There is nothing to keep time with.
+    #[error("a runner without the `tokio` feature needs a runtime: give it one")]
+    NoRuntime,
+    /// It has no name.
+    #[error("a hook needs a name, so that what it does can be told")]
+    NoName,
+    /// It handles no event, so it would never run.
+    #[error("hook `{hook}` handles no event and would never run")]
+    NoEvents {
+        /// The hook.
+        hook: String,
+    },
+}
+
+impl Registration {
+    fn new(name: impl Into<String>, mode: Mode) -> Self {
+        Self {
+            info: HookInfo {
+                name: name.into(),
+                dialect: Dialect::Native,
+                layer: Layer::Code,
+                priority: 0,
+                source: None,
+                mode,
+                matcher: Matcher::All,
+                deadline: None,
+                on_failure: None,
+                is_policy: false,
+            },
+            install: Install(Vec::new()),
+            problem: None,
+        }
+    }
+
+    /// A hook for all the events it handles.
+    pub fn hook(name: impl Into<String>, hook: impl Hook + 'static) -> Self {
+        Self::shared(name, Arc::new(hook))
+    }
+
+    /// As [`hook`](Self::hook), for one that is shared.
+    pub fn shared(name: impl Into<String>, hook: Arc<dyn DynHook>) -> Self {
+        let mut registration = Self::new(name, hook.mode());
+        registration.install.0.push(Box::new(move |info, chains| {
+            chains.install_hook(info, &hook);
+            Ok(())
+        }));
+        registration
+    }
+
+    /// A handler of one event.
+    pub fn on<E: Event, H: Handle<E> + 'static>(name: impl Into<String>, handler: H) -> Self {
+        Self::new(name, Mode::Transform).and_on::<E>(Arc::new(handler))
+    }
+
+    /// A handler that has no event yet; add them with [`and_on`](Self::and_on).
+    pub fn named(name: impl Into<String>) -> Self {
+        Self::new(name, Mode::Transform)
+    }
+
+    /// Handles another event as well.
+    pub fn and_on<E: Event>(mut self, handler: Arc<dyn Handle<E>>) -> Self {
+        self.install.0.push(Box::new(move |info, chains| {
+            let rule = E::KIND.rule(info.dialect).ok_or_else(|| RegisterError::NoSuchEvent {
+                hook: info.name.clone(),
+                dialect: info.dialect,
+                event: E::KIND,
+            })?;
+            E::chain_mut(chains).push(info, rule.mode, rule.on_failure, handler);
+            Ok(())
+        }));
+        self
+    }
+
+    /// The system it is written for. That decides how much it may do at each event, and what its
+    /// failure does there.
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.info.dialect = dialect;
+        self
+    }
+
+    /// Whose it is.
+    pub fn layer(mut self, layer: Layer) -> Self {
+        self.info.layer = layer;
+        self
+    }
+
+    /// Its priority; lower runs first.
+    pub fn priority(mut self, priority: i64) -> Self {
+        self.info.priority = priority;
+        self
+    }
+
+    /// Where it stands.
+    pub fn source(mut self, file: impl Into<String>, line: Option<u32>) -> Self {
+        self.info.source = Some(Source { file: file.into(), line });
+        self
+    }
+
+    /// The most it may do. It can only be lowered: a decider does not become a transformer.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.info.mode = self.info.mode.min(mode);
+        self
+    }
+
+    /// Which instances of its events it asks for.
+    pub fn matching(mut self, matcher: Matcher) -> Self {
+        self.info.matcher = matcher;
+        self
+    }
+
+    /// Asks only for this tool: a name, `server/tool` or `server/*`.
+    pub fn tool(mut self, target: &str) -> Self {
+        match (&mut self.info.matcher, Target::parse(target)) {
+            (Matcher::Targets(targets), target) => targets.push(target),
+            (matcher, target) => *matcher = Matcher::Targets(vec![target]),
+        }
+        self
+    }
+
+    /// Asks only for what this regular expression matches from end to end.
+    pub fn regex(mut self, pattern: &str) -> Self {
+        match Matcher::regex(pattern) {
+            Ok(matcher) => self.info.matcher = matcher,
+            Err(problem) => self.problem = Some(problem),
+        }
+        self
+    }
+
+    /// Asks only for what this glob matches.
+    pub fn glob(mut self, pattern: &str) -> Self {
+        match Matcher::glob(pattern) {
+            Ok(matcher) => self.info.matcher = matcher,
+            Err(problem) => self.problem = Some(problem),
+        }
+        self
+    }
+
+    /// How long it may take.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.info.deadline = Some(deadline);
+        self
+    }
+
+    /// What a failure of it does, instead of its dialect's rule.
+    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.info.on_failure = Some(on_failure);
+        self
+    }
+
+    pub(crate) fn into_policy(mut self) -> Self {
+        self.info.is_policy = true;
+        self
+    }
+}

@@ -1,0 +1,220 @@
+//! The hooks of each event, in order.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::index::{Index, Matched, Member, NOBODY, Role};
+use super::{HookInfo, RegisterError, Registration};
+use crate::dialect::{Layer, Mode, OnFailure};
+use crate::event::{Event, Kind, for_each_event};
+use crate::hook::{ByMethod, DynHook, Handle};
+use crate::matcher::PatternError;
+
+/// A hook in the chain of one event.
+pub(crate) struct Entry<E: Event> {
+    pub(crate) info: Arc<HookInfo>,
+    /// The mode in force here.
+    pub(crate) mode: Mode,
+    pub(crate) on_failure: OnFailure,
+    pub(crate) handler: Arc<dyn Handle<E>>,
+}
+
+impl<E: Event> Clone for Entry<E> {
+    fn clone(&self) -> Self {
+        Self {
+            info: Arc::clone(&self.info),
+            mode: self.mode,
+            on_failure: self.on_failure,
+            handler: Arc::clone(&self.handler),
+        }
+    }
+}
+
+impl<E: Event> Entry<E> {
+    /// The key of the one order: band, priority, layer. What is equal keeps its place.
+    fn order(&self) -> (bool, i64, Layer) {
+        (self.info.is_policy, self.info.priority, self.info.layer)
+    }
+}
+
+/// The hooks of one event, in order, and who of them is asked about what.
+pub struct Chain<E: Event> {
+    entries: Vec<Entry<E>>,
+    index: Index,
+}
+
+impl<E: Event> Default for Chain<E> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), index: Index::default() }
+    }
+}
+
+impl<E: Event> Clone for Chain<E> {
+    fn clone(&self) -> Self {
+        Self { entries: self.entries.clone(), index: self.index.clone() }
+    }
+}
+
+impl<E: Event> Chain<E> {
+    pub(super) fn push(
+        &mut self,
+        info: &Arc<HookInfo>,
+        ceiling: Mode,
+        on_failure: OnFailure,
+        handler: Arc<dyn Handle<E>>,
+    ) {
+        self.entries.push(Entry {
+            info: Arc::clone(info),
+            mode: info.mode.min(ceiling),
+            on_failure: info.on_failure.unwrap_or(on_failure),
+            handler,
+        });
+    }
+
+    fn compile(&mut self) -> Result<(), PatternError> {
+        self.entries.sort_by_key(Entry::order);
+        let members = self.entries.iter().enumerate().map(|(place, entry)| Member {
+            place: u32::try_from(place).unwrap_or(u32::MAX),
+            matcher: &entry.info.matcher,
+            role: match (entry.mode, entry.info.is_policy) {
+                (Mode::Inspect, _) => Role::Inspector,
+                (_, true) => Role::Policy,
+                (_, false) => Role::Hook,
+            },
+        });
+        self.index = Index::new(&members.collect::<Vec<_>>())?;
+        Ok(())
+    }
+
+    /// All hooks, in order.
+    pub(crate) fn entries(&self) -> &[Entry<E>] {
+        &self.entries
+    }
+
+    pub(crate) fn entry(&self, place: u32) -> Option<&Entry<E>> {
+        self.entries.get(place as usize)
+    }
+
+    /// The hooks that ask for this event, in order.
+    pub(crate) fn matching(&self, event: &E) -> Matched<'_> {
+        // Most agents have hooks at few events.
+        if self.entries.is_empty() {
+            return Matched::Ready(&NOBODY);
+        }
+        self.index.matching(event.subject())
+    }
+}
+
+/// All registered hooks, in one unchanging set. A new registration makes a new set.
+pub(crate) struct HookSet {
+    pub(crate) version: u64,
+    pub(crate) chains: Chains,
+}
+
+impl fmt::Debug for HookSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HookSet").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl HookSet {
+    pub(crate) fn new() -> Self {
+        Self { version: 0, chains: Chains::default() }
+    }
+
+    /// This set with more hooks; nothing of it is changed where one of them cannot be added.
+    pub(crate) fn with(
+        &self,
+        registrations: impl IntoIterator<Item = Registration>,
+    ) -> Result<Self, RegisterError> {
+        let mut chains = self.chains.clone();
+        for registration in registrations {
+            let Registration { info, install, problem } = registration;
+            if info.name.is_empty() {
+                return Err(RegisterError::NoName);
+            }
+            if let Some(problem) = problem {
+                return Err(RegisterError::Pattern { hook: info.name, problem });
+            }
+            if install.0.is_empty() {
+                return Err(RegisterError::NoEvents { hook: info.name });
+            }
+            let info = Arc::new(info);
+            for install in install.0 {
+                install(&info, &mut chains)?;
+            }
+        }
+        chains.compile()?;
+        Ok(Self { version: self.version + 1, chains })
+    }
+}
+
+macro_rules! define_chains {
+    ($(
+        $(#[$doc:meta])*
+        $event:ident = $name:literal {
+            hook: $hook:ident, $($rest:tt)*
+        }
+    )*) => {
+        /// The hooks of all events.
+        #[derive(Clone, Default)]
+        pub struct Chains {
+            $(pub(crate) $hook: Chain<crate::event::$event>,)*
+        }
+
+        impl Chains {
+            /// Adds a hook to every event that it handles and its system has.
+            pub(super) fn install_hook(&mut self, info: &Arc<HookInfo>, hook: &Arc<dyn DynHook>) {
+                let events = hook.events();
+                $(
+                    if events.contains(&Kind::$event)
+                        && let Some(rule) = Kind::$event.rule(info.dialect)
+                    {
+                        let handler = Arc::new(ByMethod(Arc::clone(hook)));
+                        self.$hook.push(info, rule.mode, rule.on_failure, handler);
+                    }
+                )*
+            }
+
+            fn compile(&mut self) -> Result<(), RegisterError> {
+                $(
+                    self.$hook.compile().map_err(|problem| RegisterError::Pattern {
+                        hook: $name.to_owned(),
+                        problem,
+                    })?;
+                )*
+                Ok(())
+            }
+
+            /// A hook of an event, by its place.
+            pub(crate) fn info(&self, kind: Kind, place: u32) -> Option<&HookInfo> {
+                match kind {
+                    $(Kind::$event => self.$hook.entry(place).map(|entry| &*entry.info),)*
+                }
+            }
+
+            /// The hooks of an event, in order.
+            pub(crate) fn infos(&self, kind: Kind) -> Vec<Arc<HookInfo>> {
+                match kind {
+                    $(Kind::$event => {
+                        self.$hook.entries().iter().map(|entry| Arc::clone(&entry.info)).collect()
+                    })*
+                }
+            }
+        }
+
+        impl fmt::Debug for Chains {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("Chains").finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+for_each_event!(define_chains);
+
+impl<E: Event> fmt::Debug for Chain<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries.iter().map(|entry| &entry.info.name)).finish()
+    }
+}

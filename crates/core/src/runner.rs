@@ -1,0 +1,200 @@
+//! The runner: one pipeline for every event, in five stages.
+//!
+//! 1. **Match.** Who asks for this event? Worked out when hooks are registered.
+//! 2. **Order.** Priority, layer, place; policies last ([`crate::registry`]).
+//! 3. **Dispatch.** One after the other; the first final verdict ends the chain. If anything was
+//!    rewritten, whoever has not seen the final payload is asked about it.
+//! 4. **Compose.** The strictest wins ([`crate::verdict`]).
+//! 5. **Record.** What was asked, answered, rewritten and decided ([`Record`]).
+
+mod builder;
+mod call;
+mod inspect;
+mod outcome;
+mod run;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use builder::{Limits, RunnerBuilder, Validator};
+pub(crate) use call::within;
+pub use outcome::{Approved, Outcome, Pending, Permit, Refusal};
+
+use crate::audit::{AuditEntry, AuditSink};
+use crate::context::Context;
+use crate::event::{Event, Kind, to_value};
+use crate::mask::Masker;
+use crate::record::Inspection;
+use crate::registry::{HookInfo, HookSet, RegisterError, Registration};
+use crate::runtime::Runtime;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, Shared, lock};
+use inspect::{Inspections, Whose};
+use run::Run;
+
+/// Dispatches events to hooks. Cheap to clone; all clones share their hooks.
+///
+/// Dispatching from many tasks at once is safe: a dispatch works on the set of hooks that was in
+/// force when it began, and no lock is held while a hook runs.
+#[derive(Clone)]
+pub struct Runner {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    hooks: Shared<HookSet>,
+    registering: Mutex<()>,
+    limits: Limits,
+    reask: bool,
+    runtime: Arc<dyn Runtime>,
+    audit: Option<Audit>,
+    validator: Arc<Validator>,
+    inspections: Arc<Inspections>,
+    dispatches: AtomicU64,
+}
+
+/// A sink, and the mask before it.
+#[derive(Clone)]
+pub(crate) struct Audit {
+    sink: Arc<dyn AuditSink>,
+    masker: Arc<Masker>,
+}
+
+impl Runner {
+    /// Starts to set up a runner.
+    pub fn builder() -> RunnerBuilder {
+        RunnerBuilder::new()
+    }
+
+    /// Dispatches an event to the hooks that ask for it.
+    pub async fn dispatch<E: Event>(&self, cx: &E::Scope, event: E) -> Outcome<E> {
+        let hooks = self.inner.hooks.get();
+        let chain = E::chain(&hooks.chains);
+        let mut run = Run::new(&self.inner, cx, chain, event);
+
+        // 1. Match and 2. order: a look-up, whose result is in order.
+        let matched = chain.matching(&run.event);
+
+        // 3. Dispatch.
+        for place in &matched.hooks {
+            if !run.ended() {
+                run.ask(*place).await;
+            }
+        }
+        if run.rewritten() && !run.ended() {
+            run.freeze();
+            for place in &matched.hooks {
+                if !run.ended() && !run.has_seen_final(*place) {
+                    run.ask_again(*place).await;
+                }
+            }
+        }
+        for place in &matched.policies {
+            if !run.ended() {
+                run.ask(*place).await;
+            }
+        }
+
+        // 4. Compose: `ask` joined each verdict to the ones before it; what is left is the budget.
+        run.spend_budget();
+
+        // Inspectors see what really happened.
+        let inspectors = &matched.inspectors;
+        if E::KIND == Kind::SessionStart {
+            for place in inspectors {
+                run.ask(*place).await;
+            }
+        } else if !inspectors.is_empty() {
+            run.inspect_later(&hooks, inspectors);
+        }
+        match (E::KIND, cx.current_turn()) {
+            (Kind::TurnEnd, Some(turn)) => run.drain(Whose::Turn(turn.id())).await,
+            (Kind::SessionEnd, _) => run.drain(Whose::Session(cx.session().id())).await,
+            _ => {}
+        }
+
+        // 5. Record.
+        drop(matched);
+        let mut outcome = run.finish();
+        outcome.record.version = hooks.version;
+        outcome.record.set = Some(hooks);
+        if let Some(audit) = &self.inner.audit {
+            self.inner.write_dispatch(audit, cx, &outcome);
+        }
+        outcome
+    }
+
+    /// Adds a hook. Dispatches that are under way are not affected.
+    pub fn register(&self, registration: Registration) -> Result<(), RegisterError> {
+        let _one_at_a_time = lock(&self.inner.registering);
+        let set = self.inner.hooks.get().with([registration])?;
+        self.inner.hooks.replace(set);
+        Ok(())
+    }
+
+    /// The hooks of an event, in the order they run.
+    pub fn hooks(&self, kind: Kind) -> impl Iterator<Item = Arc<HookInfo>> {
+        self.inner.hooks.get().chains.infos(kind).into_iter()
+    }
+
+    /// The version of the set of hooks; each registration makes a new one.
+    pub fn version(&self) -> u64 {
+        self.inner.hooks.get().version
+    }
+
+    /// Waits until all inspectors are done, `limit` at the most, and cuts off the rest. Returns
+    /// the ones that were cut off. Happens by itself at the end of a turn and of a session, for
+    /// what belongs to it.
+    pub async fn drain(&self, limit: Duration) -> Vec<Inspection> {
+        self.inner.drain(Whose::All, limit).await
+    }
+
+    /// How many dispatches have inspectors that are not done.
+    pub fn inspections_under_way(&self) -> usize {
+        self.inner.inspections.under_way()
+    }
+}
+
+impl Inner {
+    async fn drain(&self, whose: Whose, limit: Duration) -> Vec<Inspection> {
+        self.inspections.drain(&*self.runtime, whose, limit).await
+    }
+
+    fn next_dispatch(&self) -> u64 {
+        self.dispatches.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn write_dispatch<E: Event>(&self, audit: &Audit, cx: &E::Scope, outcome: &Outcome<E>) {
+        audit.write(&*self.runtime, || {
+            serde_json::json!({
+                "type": "dispatch",
+                "session": cx.session().info().id,
+                "record": outcome.record,
+                "payload": to_value(&outcome.event),
+            })
+        });
+    }
+}
+
+impl Audit {
+    /// Masks an entry, and hands it to the sink.
+    pub(crate) fn write(&self, runtime: &dyn Runtime, entry: impl FnOnce() -> serde_json::Value) {
+        let mut value = entry();
+        self.masker.value(&mut value);
+        let since = runtime.wall_clock().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        if let Some(fields) = value.as_object_mut() {
+            let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+            fields.insert("at".to_owned(), at.into());
+        }
+        self.sink.write(&AuditEntry::new(value));
+    }
+}
+
+impl std::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runner")
+            .field("version", &self.version())
+            .field("limits", &self.inner.limits)
+            .finish_non_exhaustive()
+    }
+}

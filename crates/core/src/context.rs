@@ -97,6 +97,9 @@ pub trait Context: sealed::Node + Clone + Send + Sync + 'static {
         self.node().store.all()
     }
 
+    /// The context of this scope that an operation is in.
+    fn of_operation(operation: &OperationContext) -> &Self;
+
     /// The session it belongs to.
     fn session(&self) -> &SessionContext;
 
@@ -350,6 +353,9 @@ impl sealed::Node for OperationContext {
 }
 
 impl Context for SessionContext {
+    fn of_operation(operation: &OperationContext) -> &Self {
+        &operation.turn.session
+    }
     fn session(&self) -> &SessionContext {
         self
     }
@@ -359,6 +365,9 @@ impl Context for SessionContext {
 }
 
 impl Context for TurnContext {
+    fn of_operation(operation: &OperationContext) -> &Self {
+        &operation.turn
+    }
     fn session(&self) -> &SessionContext {
         &self.session
     }
@@ -368,6 +377,9 @@ impl Context for TurnContext {
 }
 
 impl Context for OperationContext {
+    fn of_operation(operation: &OperationContext) -> &Self {
+        operation
+    }
     fn session(&self) -> &SessionContext {
         &self.turn.session
     }

@@ -15,6 +15,10 @@ pub trait Extra: Clone + Default + PartialEq + std::fmt::Debug + Serialize + Sen
 
     /// Whether nothing is added.
     fn is_empty(&self) -> bool;
+
+    /// Whether it still holds when the payload is rewritten after it was given. What was
+    /// permitted for other arguments does not; a text does.
+    const OUTLIVES_REWRITE: bool = true;
 }
 
 impl Extra for () {
@@ -44,6 +48,8 @@ impl Extra for Texts {
 pub struct Overrides(pub Vec<String>);
 
 impl Extra for Overrides {
+    const OUTLIVES_REWRITE: bool = false;
+
     fn append(&mut self, mut later: Self) {
         self.0.append(&mut later.0);
     }

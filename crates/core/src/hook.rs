@@ -177,6 +177,12 @@ macro_rules! define_hook {
             )*
         }
 
+        /// Handles every kind of event. Whatever is a [`Handle`] of each of them is one:
+        /// `impl<E: Event> Handle<E> for …` will do.
+        pub trait HandleEvery: $(Handle<$event> +)* Send + Sync {}
+
+        impl<H: $(Handle<$event> +)* Send + Sync> HandleEvery for H {}
+
         $(
             impl Handle<$event> for ByMethod {
                 fn handle<'a>(

@@ -36,9 +36,9 @@ use serde::Serialize;
 pub use chain::{Chain, Chains};
 pub(crate) use chain::{Entry, HookSet};
 
-use crate::dialect::{Dialect, Layer, Mode, OnFailure};
+use crate::dialect::{Dialect, Layer, Mode, OnFailure, Rule};
 use crate::event::{Event, Kind};
-use crate::hook::{DynHook, Handle, Hook};
+use crate::hook::{DynHook, Handle, HandleEvery, Hook};
 use crate::matcher::{Matcher, PatternError};
 use crate::target::Target;
 
@@ -156,6 +156,15 @@ pub enum RegisterError {
     },
 }
 
+/// What the hook may do at an event, where its system has that event.
+fn rule_for(info: &HookInfo, event: Kind) -> Result<Rule, RegisterError> {
+    event.rule(info.dialect).ok_or_else(|| RegisterError::NoSuchEvent {
+        hook: info.name.clone(),
+        dialect: info.dialect,
+        event,
+    })
+}
+
 impl Registration {
     fn new(name: impl Into<String>, mode: Mode) -> Self {
         Self {
@@ -204,12 +213,17 @@ impl Registration {
     /// Handles another event as well.
     pub fn and_on<E: Event>(mut self, handler: Arc<dyn Handle<E>>) -> Self {
         self.install.0.push(Box::new(move |info, chains| {
-            let rule = E::KIND.rule(info.dialect).ok_or_else(|| RegisterError::NoSuchEvent {
-                hook: info.name.clone(),
-                dialect: info.dialect,
-                event: E::KIND,
-            })?;
+            let rule = rule_for(info, E::KIND)?;
             E::chain_mut(chains).push(info, rule.mode, rule.on_failure, handler);
+            Ok(())
+        }));
+        self
+    }
+
+    /// Handles another event as well, whose kind is only known when the program runs.
+    pub fn and_on_kind<H: HandleEvery + 'static>(mut self, kind: Kind, handler: Arc<H>) -> Self {
+        self.install.0.push(Box::new(move |info, chains| {
+            chains.install_kind(kind, info, rule_for(info, kind)?, handler);
             Ok(())
         }));
         self

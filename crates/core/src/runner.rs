@@ -7,15 +7,18 @@
 //! 4. **Compose.** The strictest wins ([`crate::verdict`]).
 //! 5. **Record.** What was asked, answered, rewritten and decided ([`Record`]).
 
+mod any;
 mod builder;
 mod call;
 mod inspect;
 mod outcome;
 mod run;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use any::AnyOutcome;
 pub use builder::{Limits, RunnerBuilder, Validator};
 pub(crate) use call::within;
 pub use outcome::{Approved, Outcome, Pending, Permit, Refusal};
@@ -186,7 +189,8 @@ impl Audit {
             let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
             fields.insert("at".to_owned(), at.into());
         }
-        self.sink.write(&AuditEntry::new(value));
+        // A sink of somebody else's must not bring a dispatch down.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.sink.write(&AuditEntry::new(value))));
     }
 }
 

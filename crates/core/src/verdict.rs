@@ -371,7 +371,7 @@ ranked_verdict! {
 
 /// Defines a verdict that looks for the first hook with a value.
 macro_rules! first_verdict {
-    ($(#[$doc:meta])* $name:ident($value:ty) = $word:ident, without: $without:ident) => {
+    ($(#[$doc:meta])* $name:ident($value:ty) = $word:ident, nothing: $nothing:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq)]
         pub enum $name {
@@ -417,15 +417,15 @@ macro_rules! first_verdict {
             }
             fn reason(&self) -> &str {
                 match self {
+                    Self::Nothing => $nothing,
+                    Self::Found { .. } => "",
                     Self::Refused { reason } => reason,
-                    Self::Nothing | Self::Found { .. } => "",
                 }
             }
             fn permission(&self) -> Permission {
                 match self {
-                    Self::Nothing => Permission::$without,
                     Self::Found { .. } => Permission::Granted,
-                    Self::Refused { .. } => Permission::Refused,
+                    Self::Nothing | Self::Refused { .. } => Permission::Refused,
                 }
             }
         }
@@ -434,12 +434,12 @@ macro_rules! first_verdict {
 
 first_verdict! {
     /// A value to use where a tool has failed; `null`, `""` and `false` are values too.
-    Recovery(Value) = Recover, without: Refused
+    Recovery(Value) = Recover, nothing: ""
 }
 
 first_verdict! {
     /// Answers to the agent's questions; where there are none, they are refused.
-    Reply(Responses) = Reply, without: Refused
+    Reply(Responses) = Reply, nothing: "No interaction hook handled the request"
 }
 
 /// Verdicts that can block.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::index::{Index, Matched, Member, NOBODY, Role};
 use super::{HookInfo, RegisterError, Registration};
-use crate::dialect::{Layer, Mode, OnFailure};
+use crate::dialect::{Layer, Mode, OnFailure, Rule};
 use crate::event::{Event, Kind, for_each_event};
-use crate::hook::{ByMethod, DynHook, Handle};
+use crate::hook::{ByMethod, DynHook, Handle, HandleEvery};
 use crate::matcher::PatternError;
 
 /// A hook in the chain of one event.
@@ -174,6 +174,21 @@ macro_rules! define_chains {
                         self.$hook.push(info, rule.mode, rule.on_failure, handler);
                     }
                 )*
+            }
+
+            /// Adds a handler of every event to one of them.
+            pub(super) fn install_kind<H: HandleEvery + 'static>(
+                &mut self,
+                kind: Kind,
+                info: &Arc<HookInfo>,
+                rule: Rule,
+                handler: Arc<H>,
+            ) {
+                match kind {
+                    $(Kind::$event => {
+                        self.$hook.push(info, rule.mode, rule.on_failure, handler);
+                    })*
+                }
             }
 
             fn compile(&mut self) -> Result<(), RegisterError> {

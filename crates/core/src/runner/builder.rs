@@ -57,7 +57,7 @@ pub struct RunnerBuilder {
     limits: Limits,
     runtime: Option<Arc<dyn Runtime>>,
     sink: Option<Arc<dyn AuditSink>>,
-    masker: Masker,
+    masker: Option<Masker>,
     validator: Arc<Validator>,
     reask: bool,
 }
@@ -69,7 +69,7 @@ impl RunnerBuilder {
             limits: Limits::default(),
             runtime: None,
             sink: None,
-            masker: Masker::default(),
+            masker: None,
             validator: Arc::new(|call| tools::validate(call).map_err(|error| error.to_string())),
             reask: true,
         }
@@ -107,7 +107,7 @@ impl RunnerBuilder {
 
     /// What is masked in the audit trail.
     pub fn masker(mut self, masker: Masker) -> Self {
-        self.masker = masker;
+        self.masker = Some(masker);
         self
     }
 
@@ -141,8 +141,10 @@ impl RunnerBuilder {
         let runtime = self.runtime.unwrap_or_else(|| Arc::new(crate::runtime::TokioRuntime));
         #[cfg(not(feature = "tokio"))]
         let runtime = self.runtime.ok_or(RegisterError::NoRuntime)?;
-        let masker = Arc::new(self.masker);
-        let audit = self.sink.map(|sink| Audit { sink, masker });
+        let masker = self.masker;
+        let audit = self
+            .sink
+            .map(|sink| Audit { sink, masker: Arc::new(masker.unwrap_or_default()) });
         let inner = Inner {
             hooks: Shared::new(hooks),
             registering: Mutex::new(()),

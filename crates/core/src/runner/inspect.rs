@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as Task, Poll, Waker};
@@ -178,7 +177,9 @@ impl Inspections {
                 if !state.jobs.values().any(|job| job.belongs(whose)) {
                     return Poll::Ready(Vec::new());
                 }
-                state.waiting.push(task.waker().clone());
+                if !state.waiting.iter().any(|waker| waker.will_wake(task.waker())) {
+                    state.waiting.push(task.waker().clone());
+                }
             }
             let timer = timer.get_or_insert_with(|| runtime.sleep(limit));
             timer.as_mut().poll(task).map(|()| self.take(whose))
@@ -287,10 +288,7 @@ impl Drop for Finish {
     fn drop(&mut self) {
         let gone = HookError::NoBackground { message: "the background work was ended".to_owned() };
         if let Some(inspections) = self.job.end(&gone, &gone) {
-            // A sink of somebody else's must not bring the background thread down.
-            let _ = std::panic::catch_unwind(AssertUnwindSafe(|| {
-                self.inspections.write(&*self.runtime, &inspections);
-            }));
+            self.inspections.write(&*self.runtime, &inspections);
         }
         self.inspections.remove(self.job.dispatch);
     }

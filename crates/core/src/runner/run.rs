@@ -17,7 +17,7 @@ use crate::hook::Ask;
 use crate::patch::Patch;
 use crate::record::{Answered, Record, Rewrite};
 use crate::registry::{Chain, Entry, HookSet};
-use crate::verdict::Verdict;
+use crate::verdict::{Permission, Verdict};
 
 /// What the model is told where a hook could not decide. Which hook, and why, is in the record,
 /// for the person.
@@ -67,7 +67,11 @@ impl<'a, E: Event> Run<'a, E> {
 
     /// Whether the payload was rewritten and hooks are to be asked about what it became.
     pub(super) fn rewritten(&self) -> bool {
-        self.rewrites > 0 && E::KIND.reasks() && self.inner.reask
+        self.rewrites > 0 && self.reasks()
+    }
+
+    fn reasks(&self) -> bool {
+        E::KIND.reasks() && self.inner.reask
     }
 
     /// Whether the hook has seen the payload as it is now.
@@ -179,19 +183,34 @@ impl<'a, E: Event> Run<'a, E> {
             let written = to_value(&patch);
             if patch.apply(&mut self.event) {
                 self.rewrites += 1;
+                self.withdraw_approvals();
                 // The author knows what it made of the payload.
                 self.seen.push((line.place, self.rewrites));
                 self.record.rewrites.push(Rewrite { place: line.place, patch: written });
                 line.rewrote = true;
             }
         }
-        if !line.reask && !extra.is_empty() {
+        if (!line.reask || !E::Extra::OUTLIVES_REWRITE) && !extra.is_empty() {
             line.extra = extra::to_value(&extra);
             self.extra.append(extra);
         }
         self.ended |= verdict.is_final();
         self.join(verdict);
         self.record.answers.push(line);
+    }
+
+    /// What was approved is not what it was: an approval of it counts no more, and who gave it is
+    /// asked again. What is stricter than an approval stays.
+    fn withdraw_approvals(&mut self) {
+        if !self.reasks() {
+            return;
+        }
+        if self.verdict.permission() == Permission::Granted {
+            self.verdict = E::Verdict::default();
+        }
+        if !E::Extra::OUTLIVES_REWRITE {
+            self.extra = E::Extra::default();
+        }
     }
 
     fn fail(&mut self, entry: &Entry<E>, error: HookError, mut line: Answered) {

@@ -1,6 +1,7 @@
 //! Secrets never reach a log: what is stored passes through here first.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
@@ -51,9 +52,11 @@ const VALUES: &[&str] = &[
 
 impl Default for Masker {
     fn default() -> Self {
-        // The patterns are ours and a test compiles them; should one be broken nonetheless,
-        // nothing is shown at all.
-        Self::with([] as [&str; 0]).unwrap_or(Self::everything())
+        // Compiled once. The patterns are ours and a test compiles them; should one be broken
+        // nonetheless, nothing is shown at all.
+        static USUAL: LazyLock<Masker> =
+            LazyLock::new(|| Masker::with([] as [&str; 0]).unwrap_or(Masker::everything()));
+        USUAL.clone()
     }
 }
 

@@ -51,8 +51,7 @@ async fn a_decider_that_modifies_closes_its_gate() {
 
 #[tokio::test]
 async fn a_mode_can_only_be_lowered() {
-    let registration =
-        decide("decider", |_cx, _: &ToolPre| Decision::none()).mode(Mode::Transform);
+    let registration = decide("decider", |_cx, _: &ToolPre| Decision::none()).mode(Mode::Transform);
     let runner = Runner::builder().register(registration).build().unwrap();
     assert_eq!(runner.hooks(Kind::ToolPre).next().unwrap().mode, Mode::Decide);
 }

@@ -142,9 +142,8 @@ impl RunnerBuilder {
         #[cfg(not(feature = "tokio"))]
         let runtime = self.runtime.ok_or(RegisterError::NoRuntime)?;
         let masker = self.masker;
-        let audit = self
-            .sink
-            .map(|sink| Audit { sink, masker: Arc::new(masker.unwrap_or_default()) });
+        let audit =
+            self.sink.map(|sink| Audit { sink, masker: Arc::new(masker.unwrap_or_default()) });
         let inner = Inner {
             hooks: Shared::new(hooks),
             registering: Mutex::new(()),

@@ -85,26 +85,34 @@ impl Job {
         }
     }
 
-    /// Ends the job, once. What is not done by now is noted with an error: `running` for the
-    /// inspector that was at work, `waiting` for those behind it.
-    fn end(&self, running: &HookError, waiting: &HookError) -> Option<Vec<Inspection>> {
+    /// Ends the job, once, and reports it. What is not done by now is noted with an error:
+    /// `running` for the inspector that was at work, `waiting` for those behind it.
+    ///
+    /// The report is made under the lock, so that whoever finds the job ended finds it reported.
+    fn end(
+        &self,
+        running: &HookError,
+        waiting: &HookError,
+        report: impl FnOnce(&[Inspection]),
+    ) -> Vec<Inspection> {
         let mut progress = lock(&self.progress);
         if progress.cut {
-            return None;
+            return Vec::new();
         }
         progress.cut = true;
-        let mut done = std::mem::take(&mut progress.done);
-        let waker = progress.waker.take();
-        drop(progress);
-        let first = done.len();
+        let mut all = std::mem::take(&mut progress.done);
+        let first = all.len();
         for (place, hook) in self.inspectors.iter().enumerate().skip(first) {
             let error = if place == first { running } else { waiting };
-            done.push(self.inspection(hook, Duration::ZERO, Some(error.clone())));
+            all.push(self.inspection(hook, Duration::ZERO, Some(error.clone())));
         }
+        report(&all);
+        let waker = progress.waker.take();
+        drop(progress);
         if let Some(waker) = waker {
             waker.wake();
         }
-        Some(done)
+        all.split_off(first)
     }
 }
 
@@ -186,16 +194,9 @@ impl Inspections {
         })
         .await;
         let (running, waiting) = (HookError::CutOff { limit }, HookError::NotReached { limit });
-        let mut cut_off = Vec::new();
-        for job in left {
-            if let Some(inspections) = job.end(&running, &waiting) {
-                self.write(runtime, &inspections);
-                cut_off.extend(inspections.into_iter().filter(|inspection| {
-                    inspection.error.as_ref().is_some_and(|e| *e == running || *e == waiting)
-                }));
-            }
-        }
-        cut_off
+        left.iter()
+            .flat_map(|job| job.end(&running, &waiting, |all| self.write(runtime, all)))
+            .collect()
     }
 
     fn take(&self, whose: Whose) -> Vec<Arc<Job>> {
@@ -287,9 +288,7 @@ struct Finish {
 impl Drop for Finish {
     fn drop(&mut self) {
         let gone = HookError::NoBackground { message: "the background work was ended".to_owned() };
-        if let Some(inspections) = self.job.end(&gone, &gone) {
-            self.inspections.write(&*self.runtime, &inspections);
-        }
+        self.job.end(&gone, &gone, |all| self.inspections.write(&*self.runtime, all));
         self.inspections.remove(self.job.dispatch);
     }
 }

@@ -101,7 +101,7 @@ impl<'a, E: Event> Run<'a, E> {
             Err(error) => (Err(error), Duration::ZERO),
         };
         self.seen.push((place, self.rewrites));
-        let answer = answer.and_then(|answer| self.admit(entry, answer, reask));
+        let answer = answer.and_then(|answer| self.admit(entry, place, answer, reask));
         let line = Answered { took, reask, ..Answered::by(place) };
         match answer {
             Ok(answer) => self.accept(answer, line),
@@ -152,16 +152,20 @@ impl<'a, E: Event> Run<'a, E> {
     fn admit(
         &self,
         entry: &Entry<E>,
+        place: u32,
         mut answer: Answer<E>,
         reask: bool,
     ) -> Result<Answer<E>, HookError> {
+        let is_author = self.record.rewrites.last().is_some_and(|last| last.place == place);
         let mode = entry.mode;
         match &answer.patch {
             Some(_) if mode < Mode::Transform => {
                 return Err(HookError::BeyondMode { mode, wanted: "rewrite" });
             }
             Some(patch) if reask => {
-                if patch.clone().apply(&mut self.event.clone()) {
+                // Who wrote the final payload may well be one to write again (it adds a flag, say);
+                // only its verdict on its own work counts. Others were overruled, and object.
+                if !is_author && patch.clone().apply(&mut self.event.clone()) {
                     return Err(HookError::RewroteAgain);
                 }
                 answer.patch = None;
@@ -184,8 +188,6 @@ impl<'a, E: Event> Run<'a, E> {
             if patch.apply(&mut self.event) {
                 self.rewrites += 1;
                 self.withdraw_approvals();
-                // The author knows what it made of the payload.
-                self.seen.push((line.place, self.rewrites));
                 self.record.rewrites.push(Rewrite { place: line.place, patch: written });
                 line.rewrote = true;
             }

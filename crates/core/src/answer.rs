@@ -1,5 +1,7 @@
 //! What a hook answers.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::event::{Args, Event, Responses, ToolPre};
@@ -16,6 +18,8 @@ pub struct Answer<E: Event> {
     pub extra: E::Extra,
     /// What it rewrites.
     pub patch: Option<E::Patch>,
+    /// More for the person, which the model is not told: a rule's name, what a program printed.
+    pub detail: Option<Arc<str>>,
 }
 
 /// The answer of a hook that decides: a verdict and what it adds. There is no place in it for a
@@ -26,6 +30,8 @@ pub struct Decision<E: Event> {
     pub verdict: E::Verdict,
     /// What it adds.
     pub extra: E::Extra,
+    /// More for the person, which the model is not told: a rule's name, what a program printed.
+    pub detail: Option<Arc<str>>,
 }
 
 /// Builders that decisions and answers share; each is there only where the event knows the word.
@@ -39,7 +45,7 @@ macro_rules! builders {
 
             /// This verdict.
             pub fn from_verdict(verdict: E::Verdict) -> Self {
-                Self { verdict, extra: E::Extra::default() $($rest)* }
+                Self { verdict, extra: E::Extra::default(), detail: None $($rest)* }
             }
 
             /// Blocked, because of `reason`, which the model is told.
@@ -48,6 +54,13 @@ macro_rules! builders {
                 E::Verdict: CanDeny,
             {
                 Self::from_verdict(E::Verdict::deny(reason))
+            }
+
+            /// Adds a detail for the person, which the model is not told.
+            #[must_use]
+            pub fn detail(mut self, detail: impl Into<Arc<str>>) -> Self {
+                self.detail = Some(detail.into());
+                self
             }
 
             /// Adds text for the model.
@@ -173,7 +186,8 @@ impl Answer<ToolPre> {
 
 impl<E: Event> From<Decision<E>> for Answer<E> {
     fn from(decision: Decision<E>) -> Self {
-        Self { verdict: decision.verdict, extra: decision.extra, patch: None }
+        let Decision { verdict, extra, detail } = decision;
+        Self { verdict, extra, patch: None, detail }
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Answered {
     pub word: Word,
     /// What the answer says to the model.
     pub reason: String,
+    /// What it says to the person beyond that.
+    pub detail: Option<Arc<str>>,
     /// What it added.
     pub extra: Option<Value>,
     /// How long it took.
@@ -96,6 +98,7 @@ impl Answered {
             place,
             word: Word::None,
             reason: String::new(),
+            detail: None,
             extra: None,
             took: Duration::ZERO,
             error: None,
@@ -147,6 +150,9 @@ impl Record {
         let mut text = String::new();
         if let Some(answered) = self.decisive() {
             let _ = write!(text, "{} by {}", self.decision, self.name_of(answered.place));
+            if let Some(detail) = &answered.detail {
+                let _ = write!(text, ", {detail}");
+            }
             if let Some(error) = &answered.error {
                 let _ = write!(text, ", which could not decide: {error}");
             } else if !answered.reason.is_empty() {
@@ -279,12 +285,13 @@ impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let answered = self.answered;
         let info = self.record.info(answered.place);
-        let mut state = serializer.serialize_struct("Answered", 10)?;
+        let mut state = serializer.serialize_struct("Answered", 11)?;
         state.serialize_field("name", &info.map_or("", |info| &info.name))?;
         state.serialize_field("dialect", &info.map(|info| info.dialect))?;
         state.serialize_field("source", &info.and_then(|info| info.source.as_ref()))?;
         state.serialize_field("answer", &answered.word)?;
         state.serialize_field("reason", &answered.reason)?;
+        state.serialize_field("detail", &answered.detail)?;
         state.serialize_field("extra", &answered.extra)?;
         state.serialize_field("error", &answered.error.as_ref().map(ToString::to_string))?;
         state.serialize_field("reask", &answered.reask)?;

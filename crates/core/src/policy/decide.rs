@@ -92,7 +92,7 @@ pub struct Outcome {
     /// What the model is told; empty where it is let through.
     pub message: String,
     /// The rule that decided.
-    pub rule: Option<String>,
+    pub rule: Option<Arc<str>>,
 }
 
 impl Outcome {
@@ -101,8 +101,8 @@ impl Outcome {
         matches!(self.kind, OutcomeKind::NoRule | OutcomeKind::Allowed | OutcomeKind::UserApproved)
     }
 
-    fn new(kind: OutcomeKind, rule: &str, message: String) -> Self {
-        Self { kind, message, rule: Some(rule.to_owned()) }
+    fn new(kind: OutcomeKind, rule: &Arc<str>, message: String) -> Self {
+        Self { kind, message, rule: Some(Arc::clone(rule)) }
     }
 
     fn no_rule() -> Self {
@@ -129,7 +129,7 @@ struct Compiled {
 /// A rule with its label, which is made once.
 struct Labelled {
     rule: Rule,
-    label: String,
+    label: Arc<str>,
 }
 
 /// Which tools of a server may be called at all.
@@ -210,7 +210,7 @@ impl PoliciesBuilder {
         };
         for (rule, place) in rules.into_iter().zip(0u32..) {
             compiled.index(&rule, place);
-            compiled.rules.push(Labelled { label: rule.label(), rule });
+            compiled.rules.push(Labelled { label: rule.label().into(), rule });
         }
         Ok(Policies { inner: Arc::new(compiled) })
     }
@@ -280,7 +280,7 @@ impl Compiled {
         };
         (!enabled).then(|| {
             let message = format!("Tool '{}' of MCP server '{server}' is not enabled.", key.name);
-            Outcome::new(OutcomeKind::Denied, &format!("{server}/{}", key.name), message)
+            Outcome::new(OutcomeKind::Denied, &format!("{server}/{}", key.name).into(), message)
         })
     }
 
@@ -386,7 +386,7 @@ impl Compiled {
     }
 }
 
-fn failed(label: &str, error: &HookError) -> Outcome {
+fn failed(label: &Arc<str>, error: &HookError) -> Outcome {
     let message = format!("Policy evaluation failed for policy '{label}': {error}");
     Outcome::new(OutcomeKind::EvaluationFailed, label, message)
 }
@@ -445,7 +445,13 @@ impl Handle<ToolPre> for Policies {
                     Level::Deny
                 }
             };
-            Ok(Answer::from_verdict(Gate::new(level, outcome.message)))
+            let mut answer = Answer::from_verdict(Gate::new(level, outcome.message));
+            // Made only for what a person may want explained: an allow costs nothing.
+            answer.detail = match level {
+                Level::Deny => outcome.rule.map(|rule| format!("rule `{rule}`").into()),
+                _ => outcome.rule,
+            };
+            Ok(answer)
         })
     }
 }

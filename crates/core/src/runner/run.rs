@@ -179,7 +179,8 @@ impl<'a, E: Event> Run<'a, E> {
     }
 
     fn accept(&mut self, answer: Answer<E>, mut line: Answered) {
-        let Answer { verdict, extra, patch } = answer;
+        let Answer { verdict, extra, patch, detail } = answer;
+        line.detail = detail;
         line.word = verdict.word();
         verdict.reason().clone_into(&mut line.reason);
         // What a hook refuses it does not also rewrite.

@@ -88,3 +88,12 @@ pub mod prelude {
     pub use crate::runner::{Outcome, Permit, Runner};
     pub use crate::verdict::{Gate, Verdict, Word};
 }
+
+/// Runs the code of the documentation pages as tests.
+#[cfg(doctest)]
+mod documentation {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/hooks-in-rust.md")]
+    struct HooksInRust;
+}

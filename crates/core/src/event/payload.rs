@@ -155,42 +155,132 @@ impl Deref for ToolError {
     }
 }
 
-/// `session.start`: a session begins.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SessionStart {
-    /// Whose session it is.
-    #[serde(skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+/// Defines the payloads that are not about a tool call: their own fields, and which agent and
+/// model they come from.
+macro_rules! payloads {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $type,)*
+            /// The agent it is about.
+            #[serde(default, skip_serializing_if = "Agent::is_main")]
+            pub agent: Agent,
+            /// The model in use.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub model: Option<String>,
+        }
+    )*};
 }
 
-/// `session.end`: a session is over.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SessionEnd {
-    /// Whose session it was.
-    #[serde(skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
+payloads! {
+    /// `session.start`: a session begins.
+    SessionStart {}
 
-/// `turn.start`: a prompt was submitted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TurnStart {
-    /// The prompt.
-    pub prompt: String,
-    /// Who is prompted.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    /// `session.end`: a session is over.
+    SessionEnd {}
+
+    /// `turn.start`: a prompt was submitted.
+    TurnStart {
+        /// The prompt.
+        prompt: String,
+    }
+
+    /// `turn.end`: a turn is over.
+    TurnEnd {
+        /// What the agent answered.
+        response: String,
+    }
+
+    /// `model.pre`: the model is about to be called.
+    ModelPre {
+        /// How many calls of the model there were before this one.
+        invocation: u64,
+        /// How many steps the trajectory has.
+        steps: u64,
+    }
+
+    /// `model.post`: the model has answered.
+    ModelPost {
+        /// The number of this call of the model.
+        invocation: u64,
+        /// How many steps the trajectory has.
+        steps: u64,
+    }
+
+    /// `invocation.end`: the tool calls of a model call are done.
+    InvocationEnd {
+        /// The number of the model call.
+        invocation: u64,
+        /// How many steps the trajectory has.
+        steps: u64,
+    }
+
+    /// `interaction`: the agent asks the person something.
+    Interaction {
+        /// The questions.
+        questions: Vec<Question>,
+    }
+
+    /// `stop`: the agent would hand back.
+    Stop {
+        /// The number of this attempt.
+        execution: u64,
+        /// Why it stops: `model_stop`, `max_steps_exceeded`, `error`, …
+        reason: String,
+        /// The error, where one was the reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// Whether nothing is running in the background any more.
+        idle: bool,
+    }
+
+    /// `compaction.pre`: the history is about to be compacted.
+    CompactionPre {}
+
+    /// `compaction.post`: the history was compacted.
+    CompactionPost {
+        /// What stands for the history now.
+        summary: String,
+    }
+
+    /// `notification`: a notification would be raised.
+    Notification {
+        /// Its type.
+        #[serde(rename = "type")]
+        kind: String,
+        /// Its text.
+        message: String,
+    }
+
+    /// `facet.switch`: the agent's facet has changed.
+    FacetSwitch {
+        /// The facet before.
+        from: String,
+        /// The facet now.
+        to: String,
+    }
+
+    /// `subagent.start`: a subagent has started.
+    SubagentStart {
+        /// Which sort of subagent it is.
+        #[serde(rename = "type")]
+        kind: String,
+    }
+
+    /// `subagent.stop`: a subagent has finished.
+    SubagentStop {
+        /// Which sort of subagent it is.
+        #[serde(rename = "type")]
+        kind: String,
+        /// What it hands back to the agent that started it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+    }
 }
 
 impl TurnStart {
@@ -200,73 +290,11 @@ impl TurnStart {
     }
 }
 
-/// `turn.end`: a turn is over.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TurnEnd {
-    /// What the agent answered.
-    pub response: String,
-    /// Who answered.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
 impl TurnEnd {
     /// A turn that ends with `response`.
     pub fn new(response: impl Into<String>) -> Self {
         Self { response: response.into(), ..Self::default() }
     }
-}
-
-/// `model.pre`: the model is about to be called.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelPre {
-    /// How many calls of the model there were before this one.
-    pub invocation: u64,
-    /// How many steps the trajectory has.
-    pub steps: u64,
-    /// Who calls the model.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `model.post`: the model has answered.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelPost {
-    /// The number of this call of the model.
-    pub invocation: u64,
-    /// How many steps the trajectory has.
-    pub steps: u64,
-    /// Who called the model.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `invocation.end`: the tool calls of a model call are done.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct InvocationEnd {
-    /// The number of the model call.
-    pub invocation: u64,
-    /// How many steps the trajectory has.
-    pub steps: u64,
-    /// Who called the model.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
 }
 
 /// One question to the person.
@@ -314,131 +342,4 @@ pub struct Responses {
     /// Whether the person broke it off.
     #[serde(default)]
     pub cancelled: bool,
-}
-
-/// `interaction`: the agent asks the person something.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Interaction {
-    /// The questions.
-    pub questions: Vec<Question>,
-    /// Who asks.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `stop`: the agent would hand back.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stop {
-    /// The number of this attempt.
-    pub execution: u64,
-    /// Why it stops: `model_stop`, `max_steps_exceeded`, `error`, …
-    pub reason: String,
-    /// The error, where one was the reason.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Whether nothing is running in the background any more.
-    pub idle: bool,
-    /// Who stops.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `compaction.pre`: the history is about to be compacted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CompactionPre {
-    /// Whose history.
-    #[serde(skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `compaction.post`: the history was compacted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CompactionPost {
-    /// What stands for the history now.
-    pub summary: String,
-    /// Whose history.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `notification`: a notification would be raised.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Notification {
-    /// Its type.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Its text.
-    pub message: String,
-    /// Who raises it.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `facet.switch`: the agent's facet has changed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FacetSwitch {
-    /// The facet before.
-    pub from: String,
-    /// The facet now.
-    pub to: String,
-    /// Who switched.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `subagent.start`: a subagent has started.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SubagentStart {
-    /// Which sort of subagent it is.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The subagent.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// `subagent.stop`: a subagent has finished.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SubagentStop {
-    /// Which sort of subagent it is.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// What it hands back to the agent that started it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
-    /// The subagent.
-    #[serde(default, skip_serializing_if = "Agent::is_main")]
-    pub agent: Agent,
-    /// The model in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
 }

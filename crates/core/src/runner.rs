@@ -152,9 +152,33 @@ impl Runner {
         self.inner.drain(Whose::All, limit).await
     }
 
+    /// As [`drain`](Self::drain), for the inspectors of one session or turn.
+    pub async fn drain_of(&self, cx: &impl Context, limit: Duration) -> Vec<Inspection> {
+        let whose = match cx.current_turn() {
+            Some(turn) => Whose::Turn(turn.id()),
+            None => Whose::Session(cx.session().id()),
+        };
+        self.inner.drain(whose, limit).await
+    }
+
     /// How many dispatches have inspectors that are not done.
     pub fn inspections_under_way(&self) -> usize {
         self.inner.inspections.under_way()
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Runner {
+    /// A runner without hooks, which may be registered later.
+    pub fn new(limits: Limits) -> Self {
+        Self::builder().limits(|own| *own = limits).without_hooks()
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Default for Runner {
+    fn default() -> Self {
+        Self::new(Limits::default())
     }
 }
 

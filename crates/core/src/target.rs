@@ -216,12 +216,14 @@ impl Target {
     }
 
     /// The exact names it means.
-    pub(crate) fn keys(&self) -> Vec<Key<'_>> {
+    pub(crate) fn keys(&self, names: Names) -> Vec<Key<'_>> {
+        let tool = |name| Key { server: None, name };
         match self {
             Self::Any | Self::Server(_) => Vec::new(),
-            Self::Tool(name) => {
-                tools::spellings(name).map(|name| Key { server: None, name }).collect()
-            }
+            Self::Tool(name) => match names {
+                Names::OfTheTable => tools::spellings(name).into_iter().map(tool).collect(),
+                Names::AsWritten => vec![tool(name)],
+            },
             Self::Mcp { server, tool } => vec![Key { server: Some(server), name: tool }],
             Self::Written(text) => {
                 let mut keys = vec![Key { server: None, name: text }];
@@ -244,11 +246,21 @@ impl std::fmt::Display for Target {
         match self {
             Self::Any => f.write_str("*"),
             Self::Server(server) => write!(f, "{server}/*"),
-            Self::Tool(name) => f.write_str(tools::current_name(name)),
+            Self::Tool(name) => f.write_str(name),
             Self::Mcp { server, tool } => write!(f, "{server}/{tool}"),
             Self::Written(text) => f.write_str(text),
         }
     }
+}
+
+/// Which names a tool goes by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// All that the tool table has for it.
+    #[default]
+    OfTheTable,
+    /// The one that is written.
+    AsWritten,
 }
 
 /// How specific a target is.
@@ -264,7 +276,7 @@ mod tests {
     use super::*;
 
     fn keys(target: &Target) -> Vec<(Option<&str>, &str)> {
-        target.keys().into_iter().map(|key| (key.server, key.name)).collect()
+        target.keys(Names::OfTheTable).into_iter().map(|key| (key.server, key.name)).collect()
     }
 
     #[test]

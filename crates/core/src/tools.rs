@@ -60,8 +60,6 @@ pub struct Tool {
     pub name: &'static str,
     /// Other names for it that are in use.
     pub aliases: &'static [&'static str],
-    /// Names for it that were given up; a rule that uses one is shown with the name in use.
-    pub former: &'static [&'static str],
     /// Its arguments.
     pub args: &'static [Arg],
     /// What it does.
@@ -73,13 +71,12 @@ pub struct Tool {
 macro_rules! tools {
     ($(
         $name:literal $access:ident
-            $([aliases $($alias:literal)*])? $([former $($former:literal)*])?
+            $([aliases $($alias:literal)*])?
             { $($arg:ident $(($required:ident))? : $kind:ident $($path:ident)?),* $(,)? }
     )*) => {
         &[$(Tool {
             name: $name,
             aliases: &[$($($alias),*)?],
-            former: &[$($($former),*)?],
             args: &[$(Arg {
                 name: stringify!($arg),
                 kind: ArgType::$kind,
@@ -132,7 +129,7 @@ pub const TABLE: &[Tool] = tools! {
     "ask_question" Control {}
     "list_permissions" Control {}
     "ask_permission" Control {}
-    "invoke_subagent" Control [aliases] [former "start_subagent" "START_SUBAGENT"] {}
+    "invoke_subagent" Control [aliases "start_subagent" "START_SUBAGENT"] {}
     "define_subagent" Control {}
     "send_message" Control {}
     "manage_subagents" Control {}
@@ -141,13 +138,11 @@ pub const TABLE: &[Tool] = tools! {
 impl Tool {
     /// Whether the tool goes by this name.
     pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name) || self.former.contains(&name)
+        self.name == name || self.aliases.contains(&name)
     }
 
     fn names(&self) -> impl Iterator<Item = &'static str> {
-        std::iter::once(self.name)
-            .chain(self.aliases.iter().copied())
-            .chain(self.former.iter().copied())
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 }
 
@@ -164,7 +159,7 @@ pub fn lookup(name: &str) -> Option<&'static Tool> {
 }
 
 /// Every name under which the tool called `name` may come, `name` itself first.
-pub(crate) fn spellings(name: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn spellings(name: &str) -> Vec<&str> {
     let others = TABLE.iter().filter(move |tool| tool.is_called(name)).flat_map(Tool::names);
     let mut seen = vec![name];
     for other in others {
@@ -172,12 +167,7 @@ pub(crate) fn spellings(name: &str) -> impl Iterator<Item = &str> {
             seen.push(other);
         }
     }
-    seen.into_iter()
-}
-
-/// The name in use for a tool that was given under a former one.
-pub(crate) fn current_name(name: &str) -> &str {
-    TABLE.iter().find(|tool| tool.former.contains(&name)).map_or(name, |tool| tool.name)
+    seen
 }
 
 /// A path that a call touches.
@@ -337,12 +327,10 @@ mod tests {
     fn a_tool_is_found_by_any_of_its_names() {
         assert_eq!(lookup("RUN_COMMAND").map(|tool| tool.name), Some("run_command"));
         assert_eq!(lookup("START_SUBAGENT").map(|tool| tool.name), Some("invoke_subagent"));
-        let edit: Vec<_> = spellings("edit_file").collect();
+        let edit = spellings("edit_file");
         assert!(edit.contains(&"replace_file_content"), "{edit:?}");
         assert!(edit.contains(&"multi_replace_file_content"), "{edit:?}");
-        assert_eq!(spellings("own_tool").collect::<Vec<_>>(), ["own_tool"]);
-        assert_eq!(current_name("start_subagent"), "invoke_subagent");
-        assert_eq!(current_name("edit_file"), "edit_file");
+        assert_eq!(spellings("own_tool"), ["own_tool"]);
     }
 
     #[test]

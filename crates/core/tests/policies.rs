@@ -156,6 +156,23 @@ async fn confirm_run_command_asks_or_denies() {
 }
 
 #[tokio::test]
+async fn a_tool_is_one_tool_under_all_its_names_unless_names_are_exact() {
+    let rules = || [deny("run_command"), deny("edit_file"), deny("start_subagent")];
+    let policies = enforce(rules(), None).unwrap();
+    let calls = ["RUN_COMMAND", "multi_replace_file_content", "invoke_subagent", "START_SUBAGENT"];
+    for tool in calls {
+        assert!(!policies.decide(&ToolCall::new(tool)).await.is_allowed(), "{tool}");
+        let other = ToolCall::new(tool).server("docs");
+        assert!(policies.decide(&other).await.is_allowed(), "{tool} of a server is another tool");
+    }
+    let exact = Policies::builder().rules(rules()).exact_names().build().unwrap();
+    for tool in calls {
+        assert!(exact.decide(&ToolCall::new(tool)).await.is_allowed(), "{tool}");
+    }
+    assert!(!exact.decide(&ToolCall::new("run_command")).await.is_allowed());
+}
+
+#[tokio::test]
 async fn safe_defaults_let_reading_through_and_ask_about_the_rest() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
@@ -236,6 +253,13 @@ async fn of_the_readings_of_a_fused_name_any_deny_wins_and_an_allow_needs_all() 
     assert_eq!(decided(&ask, call()).await.0, OutcomeKind::UserDenied);
     let native = policies(vec![deny("mcp__a__b__c")]);
     assert_eq!(decided(&native, call()).await.0, OutcomeKind::Denied);
+    let native_allow = policies(vec![allow("mcp__a__b__c"), deny("x/*")]);
+    assert_eq!(decided(&native_allow, call()).await.0, OutcomeKind::Allowed);
+    // A wider rule is outranked reading by reading, as it is for a call that names its server.
+    let outranked = policies(vec![deny("*"), allow("a/*"), allow("a__b/c")]);
+    assert_eq!(decided(&outranked, call()).await.0, OutcomeKind::Allowed);
+    let half = policies(vec![deny("*"), allow("a/*")]);
+    assert_eq!(decided(&half, call()).await.0, OutcomeKind::Denied);
     let closed = Policies::builder()
         .rule(allow("a/*"))
         .servers([])
@@ -268,7 +292,8 @@ fn what_cannot_be_enforced_is_refused_by_name() {
         error(enforce([], Some(&[both]))),
         PolicyError::EnabledAndDisabled { server: "d".to_owned() }
     );
-    let twice = [McpServer::new("d"), McpServer::new("d")];
+    assert!(enforce([], Some(&[McpServer::new("d"), McpServer::new("d")])).is_ok());
+    let twice = [McpServer::new("d"), McpServer::new("d").disabled_tools(["x"])];
     assert_eq!(
         error(enforce([], Some(&twice))),
         PolicyError::DuplicateServer { server: "d".to_owned() }

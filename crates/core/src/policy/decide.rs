@@ -17,8 +17,7 @@ use crate::hook::{Ask, BoxFuture, Handle, HookResult};
 use crate::registry::Registration;
 use crate::runner::within;
 use crate::runtime::Runtime;
-use crate::target::{Key, Subject, Targets};
-use crate::tools;
+use crate::target::{Key, Names, Subject, Targets};
 use crate::verdict::{Gate, Level};
 
 /// What follows when no rule applies.
@@ -55,8 +54,8 @@ pub enum PolicyError {
         /// The server.
         server: String,
     },
-    /// Two servers have the same name.
-    #[error("two MCP servers are called '{server}'")]
+    /// Two servers that differ have the same name.
+    #[error("two different MCP servers are called '{server}'")]
     DuplicateServer {
         /// The name.
         server: String,
@@ -160,6 +159,7 @@ pub struct PoliciesBuilder {
     rules: Vec<Rule>,
     servers: Option<Vec<McpServer>>,
     otherwise: Otherwise,
+    names: Names,
 }
 
 impl PoliciesBuilder {
@@ -187,9 +187,17 @@ impl PoliciesBuilder {
         self
     }
 
+    /// A rule is about the tool of exactly the name it has, as in the Antigravity SDK. Otherwise
+    /// it is about that tool under all names that the tool table has for it, so that
+    /// `deny("run_command")` stops `RUN_COMMAND` too.
+    pub fn exact_names(mut self) -> Self {
+        self.names = Names::AsWritten;
+        self
+    }
+
     /// Checks and compiles.
     pub fn build(self) -> Result<Policies, PolicyError> {
-        let Self { mut rules, servers, otherwise } = self;
+        let Self { mut rules, servers, otherwise, names } = self;
         rules.sort_by_key(Rule::level);
         if let (None, Some(rule)) = (&servers, rules.iter().find(|rule| rule.target.names_server()))
         {
@@ -209,7 +217,7 @@ impl PoliciesBuilder {
             otherwise,
         };
         for (rule, place) in rules.into_iter().zip(0u32..) {
-            compiled.index(&rule, place);
+            compiled.index(&rule, place, names);
             compiled.rules.push(Labelled { label: rule.label().into(), rule });
         }
         Ok(Policies { inner: Arc::new(compiled) })
@@ -217,15 +225,18 @@ impl PoliciesBuilder {
 }
 
 fn gates(servers: Vec<McpServer>) -> Result<HashMap<Box<str>, Tools>, PolicyError> {
-    let mut names = HashSet::new();
+    let mut seen: HashMap<String, McpServer> = HashMap::new();
     let mut gates = HashMap::new();
-    for McpServer { name, enabled_tools, disabled_tools } in servers {
+    for server in servers {
+        let name = server.name.clone();
         if name.is_empty() {
             return Err(PolicyError::UnnamedServer);
         }
-        if !names.insert(name.clone()) {
+        if seen.get(&name).is_some_and(|other| *other != server) {
             return Err(PolicyError::DuplicateServer { server: name });
         }
+        seen.insert(name.clone(), server.clone());
+        let McpServer { enabled_tools, disabled_tools, .. } = server;
         let tools = match (enabled_tools, disabled_tools) {
             (Some(_), Some(_)) => return Err(PolicyError::EnabledAndDisabled { server: name }),
             (Some(enabled), None) => Tools::Only(enabled.into_iter().collect()),
@@ -238,14 +249,14 @@ fn gates(servers: Vec<McpServer>) -> Result<HashMap<Box<str>, Tools>, PolicyErro
 }
 
 impl Compiled {
-    fn index(&mut self, rule: &Rule, place: u32) {
+    fn index(&mut self, rule: &Rule, place: u32, names: Names) {
         if rule.target == crate::target::Target::Any {
             self.any.push(place);
         }
         if let Some(server) = rule.target.whole_server() {
             self.servers.entry_ref(server).or_default().push(place);
         }
-        for key in rule.target.keys() {
+        for key in rule.target.keys(names) {
             self.exact.entry(key).push(place);
         }
     }
@@ -253,11 +264,16 @@ impl Compiled {
     /// The rules about a tool, in the order they are looked at.
     fn about(&self, key: Key<'_>) -> impl Iterator<Item = &Labelled> {
         let server = key.server.filter(|_| !self.servers.is_empty());
-        let exact = self.exact.get(key).map_or(&[][..], Vec::as_slice);
         let server = server.and_then(|server| self.servers.get(server));
         let server = server.map_or(&[][..], Vec::as_slice);
-        let places = exact.iter().chain(server).chain(&self.any);
-        places.filter_map(|place| self.rules.get(*place as usize))
+        let wider = server.iter().chain(&self.any);
+        self.naming(key).chain(wider.filter_map(|place| self.rules.get(*place as usize)))
+    }
+
+    /// The rules that name a tool.
+    fn naming(&self, key: Key<'_>) -> impl Iterator<Item = &Labelled> {
+        let places = self.exact.get(key).map_or(&[][..], Vec::as_slice);
+        places.iter().filter_map(|place| self.rules.get(*place as usize))
     }
 
     /// Whether there is anything to say about a tool.
@@ -284,12 +300,18 @@ impl Compiled {
         })
     }
 
-    /// What the first rule that applies says.
-    async fn say(&self, key: Key<'_>, call: &ToolCall, timing: Option<Timing<'_>>) -> Said<'_> {
+    /// What the first of `rules` that applies says.
+    async fn say<'a>(
+        &self,
+        rules: impl Iterator<Item = &'a Labelled>,
+        key: Key<'_>,
+        call: &ToolCall,
+        timing: Option<Timing<'_>>,
+    ) -> Said<'a> {
         if let Some(refusal) = self.gate(key) {
             return Said::Refuse(refusal);
         }
-        for labelled in self.about(key) {
+        for labelled in rules {
             let Labelled { rule, label } = labelled;
             if let Some(condition) = &rule.condition {
                 match checked(condition.check(call), timing).await {
@@ -310,13 +332,18 @@ impl Compiled {
                 }
             };
         }
-        match self.otherwise {
-            Otherwise::Open => Said::Nothing,
-            Otherwise::Closed => Said::Refuse(Outcome {
+        Said::Nothing
+    }
+
+    /// What is said where no rule says anything.
+    fn or_default<'a>(&self, said: Said<'a>, call: &ToolCall) -> Said<'a> {
+        match (said, self.otherwise) {
+            (Said::Nothing, Otherwise::Closed) => Said::Refuse(Outcome {
                 kind: OutcomeKind::Denied,
                 message: format!("No policy allows tool '{}'.", call.name),
                 rule: None,
             }),
+            (said, _) => said,
         }
     }
 
@@ -334,9 +361,8 @@ impl Compiled {
         match checked(handler.ask(request), None).await {
             Ok(true) => Outcome::new(OutcomeKind::UserApproved, label, String::new()),
             Ok(false) => {
-                let name = tools::current_name(&call.name);
                 let message = match reason {
-                    "" => format!("User denied tool '{name}' (policy '{label}')."),
+                    "" => format!("User denied tool '{}' (policy '{label}').", call.name),
                     reason => reason.to_owned(),
                 };
                 Outcome::new(OutcomeKind::UserDenied, label, message)
@@ -347,38 +373,54 @@ impl Compiled {
 
     async fn decide(&self, call: &ToolCall, timing: Option<Timing<'_>>) -> Outcome {
         let subject = Subject::of_call(call);
-        let mut keys = subject.keys();
-        let Some(own) = keys.next() else { return Outcome::no_rule() };
-        let said = self.say(own, call, timing).await;
+        let own = Key { server: subject.server, name: subject.name };
         if call.readings.is_empty() {
-            return match said {
+            let said = self.say(self.about(own), own, call, timing).await;
+            return match self.or_default(said, call) {
                 Said::Nothing => Outcome::no_rule(),
                 Said::Allow(rule) => Outcome::new(OutcomeKind::Allowed, &rule.label, String::new()),
                 Said::Ask(rule) => self.ask(rule, call).await,
                 Said::Refuse(outcome) => outcome,
             };
         }
-        // One word for several servers and tools: any refusal counts, a question is put once, and
-        // an allow has to hold for every reading.
+        self.decide_fused(call, timing).await
+    }
+
+    /// One word for several servers and tools: any refusal counts, a question is put once, and an
+    /// allow has to hold for every reading. The word itself is no server's tool, so that of the
+    /// rules about it only those count that name it.
+    async fn decide_fused(&self, call: &ToolCall, timing: Option<Timing<'_>>) -> Outcome {
+        let subject = Subject::of_call(call);
+        let own = Key { server: subject.server, name: subject.name };
         let mut asking = None;
         let mut allowing = None;
+        let named = match self.say(self.naming(own), own, call, timing).await {
+            Said::Refuse(outcome) => return outcome,
+            Said::Ask(rule) => {
+                asking = Some(rule);
+                true
+            }
+            Said::Allow(rule) => {
+                allowing = Some(rule);
+                true
+            }
+            Said::Nothing => false,
+        };
         let mut all_allow = true;
-        match said {
-            Said::Refuse(outcome) if outcome.rule.is_some() => return outcome,
-            Said::Ask(rule) => asking = Some(rule),
-            Said::Allow(_) | Said::Nothing | Said::Refuse(_) => {}
-        }
-        for key in keys {
-            match self.say(key, call, timing).await {
+        for key in subject.keys().skip(1) {
+            let said = self.say(self.about(key), key, call, timing).await;
+            // Whoever names the word has said what it means where its readings say nothing.
+            let said = if named { said } else { self.or_default(said, call) };
+            match said {
                 Said::Refuse(outcome) => return outcome,
                 Said::Ask(rule) => asking = asking.or(Some(rule)),
-                Said::Allow(rule) => allowing = Some(rule),
+                Said::Allow(rule) => allowing = allowing.or(Some(rule)),
                 Said::Nothing => all_allow = false,
             }
         }
         match (asking, allowing) {
             (Some(rule), _) => self.ask(rule, call).await,
-            (None, Some(rule)) if all_allow => {
+            (None, Some(rule)) if named || all_allow => {
                 Outcome::new(OutcomeKind::Allowed, &rule.label, String::new())
             }
             _ => Outcome::no_rule(),

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::rule::{Effect, Rule};
+use crate::error::BoxError;
 use crate::event::ToolCall;
 use crate::target::Target;
 use crate::tools;
@@ -180,17 +181,18 @@ impl WorkspaceOnly {
         self
     }
 
-    fn is_outside(&self, call: &ToolCall) -> Result<bool, String> {
+    /// Whether the call touches a path outside; an error where that cannot be told.
+    pub fn is_outside(&self, call: &ToolCall) -> Result<bool, BoxError> {
         if self.as_in_the_sdk {
             let path = call.canonical_path.as_deref().unwrap_or_default();
-            return if path.is_empty() { Ok(false) } else { self.path_is_outside(path) };
+            return if path.is_empty() { Ok(false) } else { Ok(self.path_is_outside(path)?) };
         }
-        for touched in tools::paths(call).map_err(|error| error.to_string())? {
+        for touched in tools::paths(call)? {
             let path = touched.path.as_ref();
             if path.starts_with('~')
                 || path.get(..5).is_some_and(|s| s.eq_ignore_ascii_case("file:"))
             {
-                return Err(format!("`{path}` is no plain path"));
+                return Err(format!("`{path}` is no plain path").into());
             }
             if self.path_is_outside(path)? {
                 return Ok(true);
@@ -199,13 +201,13 @@ impl WorkspaceOnly {
         Ok(false)
     }
 
-    fn path_is_outside(&self, path: &str) -> Result<bool, String> {
+    fn path_is_outside(&self, path: &str) -> Result<bool, ResolveError> {
         if self.roots.is_empty() {
             return Ok(true);
         }
-        let target = self.resolve(Path::new(path)).map_err(|error| error.to_string())?;
+        let target = self.resolve(Path::new(path))?;
         for root in &self.roots {
-            let root = self.resolve(root).map_err(|error| error.to_string())?;
+            let root = self.resolve(root)?;
             if target.starts_with(root) {
                 return Ok(false);
             }

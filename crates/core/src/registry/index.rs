@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::matcher::{Matcher, PatternError, PatternSet};
-use crate::target::{Key, Subject, Target, Targets};
+use crate::target::{Key, Names, Subject, Target, Targets};
 
 /// What a hook is in its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Index {
         if let Some(server) = target.whole_server() {
             self.servers.entry_ref(server).or_default().add(place, role);
         }
-        for key in target.keys() {
+        for key in target.keys(Names::OfTheTable) {
             self.exact.entry(key).add(place, role);
         }
     }

@@ -135,12 +135,21 @@ impl RunnerBuilder {
     }
 
     /// The runner, or what is wrong with a hook.
-    pub fn build(self) -> Result<Runner, RegisterError> {
-        let hooks = HookSet::new().with(self.registrations)?;
+    pub fn build(mut self) -> Result<Runner, RegisterError> {
+        let hooks = HookSet::new().with(std::mem::take(&mut self.registrations))?;
         #[cfg(feature = "tokio")]
-        let runtime = self.runtime.unwrap_or_else(|| Arc::new(crate::runtime::TokioRuntime));
+        let runtime = self.runtime.take().unwrap_or_else(tokio_runtime);
         #[cfg(not(feature = "tokio"))]
-        let runtime = self.runtime.ok_or(RegisterError::NoRuntime)?;
+        let runtime = self.runtime.take().ok_or(RegisterError::NoRuntime)?;
+        Ok(self.assemble(hooks, runtime))
+    }
+
+    #[cfg(feature = "tokio")]
+    pub(super) fn without_hooks(self) -> Runner {
+        self.assemble(HookSet::new(), tokio_runtime())
+    }
+
+    fn assemble(self, hooks: HookSet, runtime: Arc<dyn Runtime>) -> Runner {
         let masker = self.masker;
         let audit =
             self.sink.map(|sink| Audit { sink, masker: Arc::new(masker.unwrap_or_default()) });
@@ -155,8 +164,13 @@ impl RunnerBuilder {
             validator: self.validator,
             dispatches: AtomicU64::new(0),
         };
-        Ok(Runner { inner: Arc::new(inner) })
+        Runner { inner: Arc::new(inner) }
     }
+}
+
+#[cfg(feature = "tokio")]
+fn tokio_runtime() -> Arc<dyn Runtime> {
+    Arc::new(crate::runtime::TokioRuntime)
 }
 
 impl std::fmt::Debug for RunnerBuilder {

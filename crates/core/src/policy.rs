@@ -39,6 +39,7 @@
 //! Deciding takes the same time however many rules there are that cannot match.
 
 mod builders;
+mod compile;
 mod decide;
 mod rule;
 mod workspace;
@@ -47,7 +48,8 @@ pub use builders::{
     allow, allow_all, allow_mcp, ask_user, ask_user_async, ask_user_mcp, confirm_run_command, deny,
     deny_all, deny_mcp, enforce, safe_defaults,
 };
-pub use decide::{Otherwise, Outcome, OutcomeKind, Policies, PoliciesBuilder, PolicyError};
+pub use compile::{Otherwise, PoliciesBuilder, PolicyError};
+pub use decide::{Outcome, OutcomeKind, Policies};
 pub use rule::{AskHandler, AskRequest, Effect, Rule};
 pub use workspace::{ReadLink, ResolveError, WorkspaceOnly, resolve, workspace_only};
 

@@ -143,7 +143,7 @@ impl Agent<Unstarted> {
         };
         let session = SessionContext::new(info);
         let begun = hooks.decide(&session, SessionStart::default()).await.map_err(refused)?;
-        let untold = Mutex::new(begun.extra.0);
+        let untold = Mutex::new(begun.into_parts().extra.0);
         let stopped = AtomicBool::new(false);
         Ok(Agent { state: Started { hooks, model, session, untold, stopped } })
     }
@@ -176,6 +176,7 @@ impl Agent<Started> {
             let mut response = model.respond(&prompt, &tools).await?;
             let event = turn_end(&turn, &response);
             let outcome = hooks.decide(&turn, event).await.map_err(refused)?;
+            let outcome = outcome.into_parts();
             match outcome.verdict {
                 // A hook of the engine may send the agent round again; the engine counts.
                 Finish::Continue { reason } => prompt = reason,

@@ -38,9 +38,9 @@ pub fn runner() -> Result<Runner, Box<dyn Error>> {
             allow("view_file"),
         ])
         .build()?;
-    let redact = transform("redact", |_cx, done: &ToolPost| {
-        let text = done.result.as_str().unwrap_or_default();
-        Answer::rewrite(ResultPatch(text.replace("hunter2", "•••").into()))
+    let redact = transform("redact", |_cx, done: &ToolPost| match done.result.as_str() {
+        Some(text) => Answer::rewrite(ResultPatch(text.replace("hunter2", "•••").into())),
+        None => Answer::deny("Only text is passed on here."),
     });
     Ok(Runner::builder()
         .register(Registration::hook("time-limit", TimeLimit).tool("run_command"))
@@ -62,9 +62,17 @@ pub async fn run(runner: &Runner, turn: &TurnContext, call: ToolCall) -> String 
     // Here an agent would run the tool. This one only says what it would run.
     let result =
         json!(format!("ran {} {} (password hunter2)", approved.name, json!(approved.args)));
-    let done = ToolPost { call: approved.into_inner().call, result };
-    let outcome = runner.dispatch(&operation, done).await;
-    outcome.event.result.as_str().unwrap_or_default().to_owned()
+    let done = ToolPost::new(approved.into_inner().call, result);
+    // The result, too, is only what it is permitted to be.
+    match runner.dispatch(&operation, done).await.permit() {
+        Permit::Granted(done) => text_of(&done.result),
+        Permit::Ask(_) => "its result is held back".to_owned(),
+        Permit::Refused(refusal) => format!("its result is held back: {refusal}"),
+    }
+}
+
+fn text_of(result: &serde_json::Value) -> String {
+    result.as_str().map_or_else(|| result.to_string(), str::to_owned)
 }
 
 /// What the "model" wants to do.

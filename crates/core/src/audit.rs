@@ -22,8 +22,8 @@ impl AuditEntry {
         Self { value: masked }
     }
 
-    /// It as JSON: `type` is `dispatch` or `inspection`, `at` the time in milliseconds since
-    /// 1970.
+    /// It as JSON: `type` is `dispatch`, `inspection` or `given_up` (a dispatch whose future was
+    /// dropped before its end), `at` the time in milliseconds since 1970.
     pub fn value(&self) -> &Value {
         &self.value
     }

@@ -19,6 +19,7 @@ use serde_json::Value;
 pub use store::{ContextError, Scoped};
 
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::verdict::Word;
 use store::{Store, read, write};
 
 /// A key-value store with a parent.
@@ -75,6 +76,17 @@ pub trait Context: sealed::Node + Clone + Send + Sync + 'static {
         self.node().store.all()
     }
 
+    /// Whether the hook is asked again, because the payload was rewritten after it saw it. A hook
+    /// that counts should not count such a question.
+    fn is_reask(&self) -> bool {
+        self.marks().reask
+    }
+
+    /// For an inspector: what was decided about the event. Others are asked before that.
+    fn decided(&self) -> Option<&Word> {
+        self.marks().decided.as_deref()
+    }
+
     /// The context of this scope that an operation is in.
     fn of_operation(operation: &OperationContext) -> &Self;
 
@@ -88,7 +100,18 @@ pub trait Context: sealed::Node + Clone + Send + Sync + 'static {
 pub(crate) mod sealed {
     pub trait Node {
         fn node(&self) -> &super::Scoped;
+        fn marks(&self) -> &super::Marks;
+        /// The same context, for a question of this kind.
+        #[must_use]
+        fn marked(&self, marks: super::Marks) -> Self;
     }
+}
+
+/// What is to be known about one question to a hook.
+#[derive(Debug, Clone, Default)]
+pub struct Marks {
+    pub(crate) reask: bool,
+    pub(crate) decided: Option<Arc<Word>>,
 }
 
 /// What is known of a session from its start.
@@ -113,6 +136,7 @@ pub struct SessionContext {
     scope: Arc<Scoped>,
     info: Arc<SessionInfo>,
     id: u64,
+    marks: Marks,
 }
 
 /// The context of a turn: from a prompt to the end of the response to it, re-prompts included.
@@ -122,6 +146,7 @@ pub struct TurnContext {
     session: SessionContext,
     rounds: Arc<AtomicU32>,
     id: u64,
+    marks: Marks,
 }
 
 /// The context of one operation: a model call, a tool call. What comes before and after one
@@ -130,6 +155,7 @@ pub struct TurnContext {
 pub struct OperationContext {
     scope: Arc<Scoped>,
     turn: TurnContext,
+    marks: Marks,
 }
 
 /// Tells sessions and turns apart, so that the inspections of one can be waited for.
@@ -146,7 +172,7 @@ fn next_id() -> u64 {
 impl SessionContext {
     /// A new session.
     pub fn new(info: SessionInfo) -> Self {
-        Self { scope: Arc::default(), info: Arc::new(info), id: next_id() }
+        Self { scope: Arc::default(), info: Arc::new(info), id: next_id(), marks: Marks::default() }
     }
 
     /// What is known of the session.
@@ -161,6 +187,7 @@ impl SessionContext {
             session: self.clone(),
             rounds: Arc::default(),
             id: next_id(),
+            marks: Marks::default(),
         }
     }
 
@@ -172,7 +199,11 @@ impl SessionContext {
 impl TurnContext {
     /// A new operation in it.
     pub fn operation(&self) -> OperationContext {
-        OperationContext { scope: Scoped::below(&self.scope), turn: self.clone() }
+        OperationContext {
+            scope: Scoped::below(&self.scope),
+            turn: self.clone(),
+            marks: Marks::default(),
+        }
     }
 
     /// How often hooks have sent the agent round again in this turn.
@@ -205,17 +236,35 @@ impl sealed::Node for SessionContext {
     fn node(&self) -> &Scoped {
         &self.scope
     }
+    fn marks(&self) -> &Marks {
+        &self.marks
+    }
+    fn marked(&self, marks: Marks) -> Self {
+        Self { marks, ..self.clone() }
+    }
 }
 
 impl sealed::Node for TurnContext {
     fn node(&self) -> &Scoped {
         &self.scope
     }
+    fn marks(&self) -> &Marks {
+        &self.marks
+    }
+    fn marked(&self, marks: Marks) -> Self {
+        Self { marks, ..self.clone() }
+    }
 }
 
 impl sealed::Node for OperationContext {
     fn node(&self) -> &Scoped {
         &self.scope
+    }
+    fn marks(&self) -> &Marks {
+        &self.marks
+    }
+    fn marked(&self, marks: Marks) -> Self {
+        Self { marks, ..self.clone() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -127,8 +128,16 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// The message of a caught panic.
-pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+/// The message of a caught panic. Whatever the payload does when it is dropped ends here, too.
+pub(crate) fn panic_message(payload: Box<dyn std::any::Any + Send>) -> String {
+    let message = message_of(&*payload);
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
+    message
+}
+
+fn message_of(payload: &(dyn std::any::Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         (*text).to_owned()
     } else if let Some(text) = payload.downcast_ref::<String>() {

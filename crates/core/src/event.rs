@@ -101,6 +101,16 @@ macro_rules! tool_call {
     };
 }
 
+/// Whether the subject of an event is a tool call.
+macro_rules! is_call {
+    (call) => {
+        true
+    };
+    ($other:ident) => {
+        false
+    };
+}
+
 macro_rules! define_events {
     ($(
         $(#[$doc:meta])*
@@ -138,6 +148,11 @@ macro_rules! define_events {
                         (Self::$event, Dialect::Native) => cell!($native),
                     )*
                 }
+            }
+
+            /// Whether its subject is a tool.
+            pub const fn is_about_tool(self) -> bool {
+                match self { $(Self::$event => is_call!($subject),)* }
             }
 
             /// Whether hooks are asked again when the payload was rewritten after they saw it.

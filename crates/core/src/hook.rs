@@ -329,9 +329,9 @@ closure_hooks! {
     /// use tollgate_core::prelude::*;
     /// use tollgate_core::patch::ResultPatch;
     ///
-    /// let redact = transform("redact", |_cx, done: &ToolPost| {
-    ///     let text = done.result.as_str().unwrap_or_default();
-    ///     Answer::rewrite(ResultPatch(text.replace("hunter2", "•••").into()))
+    /// let redact = transform("redact", |_cx, done: &ToolPost| match done.result.as_str() {
+    ///     Some(text) => Answer::rewrite(ResultPatch(text.replace("hunter2", "•••").into())),
+    ///     None => Answer::deny("Only text is passed on here."),
     /// });
     /// # let _ = Runner::builder().register(redact).build();
     /// ```

@@ -10,9 +10,11 @@
 //!
 //! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let runner = Runner::builder()
-//!     .register(decide("no-shell", |_cx, call: &ToolPre| match call.name.as_str() {
-//!         "run_command" => Decision::deny("Shell commands are off limits here."),
-//!         _ => Decision::none(),
+//!     .register(decide("no-shell", |_cx, call: &ToolPre| {
+//!         if call.is("run_command") {
+//!             return Decision::deny("Shell commands are off limits here.");
+//!         }
+//!         Decision::none()
 //!     }))
 //!     .build()?;
 //!
@@ -82,11 +84,12 @@ pub mod prelude {
         Handle, Hook, HookResult, decide, decide_async, inspect, inspect_async, transform,
         transform_async,
     };
-    pub use crate::policy::{self, Policies};
+    pub use crate::patch::{ArgsPatch, PromptPatch, ResponsePatch, ResultPatch};
+    pub use crate::policy::{self, McpServer, Policies};
     pub use crate::record::Record;
     pub use crate::registry::Registration;
-    pub use crate::runner::{Outcome, Permit, Runner};
-    pub use crate::verdict::{Gate, Verdict, Word};
+    pub use crate::runner::{Approved, Limits, Outcome, Permit, Runner};
+    pub use crate::verdict::{Gate, Level, Verdict, Word};
 }
 
 /// Runs the code of the documentation pages as tests.

@@ -112,7 +112,10 @@ impl Pattern {
     }
 
     fn compile(text: &str, source: String) -> Result<Self, regex::Error> {
-        let regex = RegexBuilder::new(&source).size_limit(PATTERN_SIZE_LIMIT).build()?;
+        let regex = RegexBuilder::new(&source)
+            .dot_matches_new_line(true)
+            .size_limit(PATTERN_SIZE_LIMIT)
+            .build()?;
         Ok(Self { text: text.to_owned(), source, regex })
     }
 
@@ -143,6 +146,12 @@ fn as_text_expression(bytes: &str) -> String {
             text.push_str(&regex::escape(&String::from_utf8_lossy(&escaped)));
             escaped.clear();
         }
+        // An escaped backslash is not the beginning of an escaped byte.
+        if rest.starts_with("\\\\") {
+            text.push_str("\\\\");
+            rest = rest.get(2..).unwrap_or_default();
+            continue;
+        }
         let Some(next) = rest.chars().next() else { return text };
         text.push(next);
         rest = rest.get(next.len_utf8()..).unwrap_or_default();
@@ -165,13 +174,14 @@ impl PatternSet {
     /// Compiles the patterns with the place that each stands for.
     pub(crate) fn new(patterns: Vec<(u32, &Pattern)>) -> Result<Self, PatternError> {
         let sources = patterns.iter().map(|(_, pattern)| &pattern.source);
-        let set =
-            RegexSetBuilder::new(sources).size_limit(SET_SIZE_LIMIT).build().map_err(|error| {
-                PatternError {
-                    pattern: format!("{} patterns of one event", patterns.len()),
-                    form: "set",
-                    message: last_line(&error.to_string()),
-                }
+        let set = RegexSetBuilder::new(sources)
+            .dot_matches_new_line(true)
+            .size_limit(SET_SIZE_LIMIT)
+            .build()
+            .map_err(|error| PatternError {
+                pattern: format!("{} patterns of one event", patterns.len()),
+                form: "set",
+                message: last_line(&error.to_string()),
             })?;
         Ok(Self { set, places: patterns.into_iter().map(|(place, _)| place).collect() })
     }
@@ -223,6 +233,16 @@ mod tests {
         assert!(!pattern.matches(subject("docs", "a/b")));
         assert!(Pattern::glob("docs/**").unwrap().matches(subject("docs", "a/b")));
         assert!(matches(&Pattern::glob("[a-c]?é*").unwrap(), "bxéü"));
+    }
+
+    #[test]
+    fn a_name_cannot_hide_behind_a_line_break() {
+        for pattern in [Pattern::regex(".*"), Pattern::glob("**"), Pattern::glob("a*")] {
+            assert!(matches(&pattern.unwrap(), "a\nb"));
+        }
+        assert!(!matches(&Pattern::regex("a").unwrap(), "a\n"));
+        assert!(!matches(&Pattern::regex("(?m)a").unwrap(), "a\nb"));
+        assert!(matches(&Pattern::glob(r"a\\x41").unwrap(), r"a\x41"));
     }
 
     #[test]

@@ -36,6 +36,10 @@ impl Patch<ToolPre> for ArgsPatch {
                 changed = true;
             }
         }
+        if changed {
+            // What the host worked out of other arguments says nothing about these.
+            event.call.canonical_path = None;
+        }
         changed
     }
 }

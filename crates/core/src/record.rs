@@ -12,6 +12,7 @@ use crate::dialect::{Dialect, Mode};
 use crate::error::HookError;
 use crate::event::{Event, Kind};
 use crate::registry::{HookInfo, HookSet, Source};
+use crate::runner::wants;
 use crate::verdict::Word;
 
 /// The record of a dispatch. It is always made; where no hook asked for the event, making it
@@ -64,6 +65,8 @@ pub struct Answered {
     pub reask: bool,
     /// Whether the payload was different afterwards.
     pub rewrote: bool,
+    /// Whether it was an approval that a rewrite made void.
+    pub withdrawn: bool,
 }
 
 /// A rewrite that took effect.
@@ -104,6 +107,7 @@ impl Answered {
             error: None,
             reask: false,
             rewrote: false,
+            withdrawn: false,
         }
     }
 }
@@ -141,7 +145,7 @@ impl Record {
         if self.decision == Word::None {
             return None;
         }
-        self.answers.iter().find(|answered| answered.word == self.decision)
+        self.answers.iter().find(|line| line.word == self.decision && !line.withdrawn)
     }
 
     /// For the person: which hook decided, where it stands, and what happened. Never told to the
@@ -197,9 +201,9 @@ impl Record {
                 Some(answered) => Asked::Yes { answer: answered.word.clone() },
                 None if matched.inspectors.contains(&place) => Asked::InBackground,
                 None if !matched.hooks.contains(&place) && !matched.policies.contains(&place) => {
-                    Asked::No { why: format!("it asks for {} only", entry.info.matcher) }
+                    Asked::No { why: format!("it asks for {} only", entry.matcher()) }
                 }
-                None => match entry.handler.wants(event) {
+                None => match wants(&*entry.handler, event) {
                     Ok(false) => Asked::No { why: "its condition does not hold".to_owned() },
                     Ok(true) | Err(_) => Asked::No { why: "the chain had ended".to_owned() },
                 },
@@ -285,7 +289,7 @@ impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let answered = self.answered;
         let info = self.record.info(answered.place);
-        let mut state = serializer.serialize_struct("Answered", 11)?;
+        let mut state = serializer.serialize_struct("Answered", 12)?;
         state.serialize_field("name", &info.map_or("", |info| &info.name))?;
         state.serialize_field("dialect", &info.map(|info| info.dialect))?;
         state.serialize_field("source", &info.and_then(|info| info.source.as_ref()))?;
@@ -296,6 +300,7 @@ impl Serialize for Line<'_> {
         state.serialize_field("error", &answered.error.as_ref().map(ToString::to_string))?;
         state.serialize_field("reask", &answered.reask)?;
         state.serialize_field("rewrote", &answered.rewrote)?;
+        state.serialize_field("withdrawn", &answered.withdrawn)?;
         state.serialize_field("micros", &micros(answered.took))?;
         state.end()
     }

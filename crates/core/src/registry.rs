@@ -36,7 +36,7 @@ use serde::Serialize;
 pub use chain::{Chain, Chains};
 pub(crate) use chain::{Entry, HookSet};
 
-use crate::dialect::{Dialect, Layer, Mode, OnFailure, Rule};
+use crate::dialect::{Dialect, Layer, Mode, Rule};
 use crate::event::{Event, Kind};
 use crate::hook::{DynHook, Handle, HandleEvery, Hook};
 use crate::matcher::{Matcher, PatternError};
@@ -80,8 +80,6 @@ pub struct HookInfo {
     pub matcher: Matcher,
     /// How long it may take; the runner's default where not set.
     pub deadline: Option<Duration>,
-    /// What a failure of it does, where that differs from its dialect's rule.
-    pub on_failure: Option<OnFailure>,
     /// Whether it is one of the policies, which run last.
     pub is_policy: bool,
 }
@@ -106,10 +104,18 @@ pub struct HookInfo {
 pub struct Registration {
     info: HookInfo,
     install: Install,
-    problem: Option<PatternError>,
+    problem: Option<Problem>,
 }
 
-type InstallFn = Box<dyn FnOnce(&Arc<HookInfo>, &mut Chains) -> Result<(), RegisterError> + Send>;
+/// What was wrong with a registration before anybody could be told.
+enum Problem {
+    Pattern(PatternError),
+    TwoMatchers,
+}
+
+/// Puts a hook into its chains, and says into how many.
+type InstallFn =
+    Box<dyn FnOnce(&Arc<HookInfo>, &mut Chains) -> Result<usize, RegisterError> + Send>;
 
 struct Install(Vec<InstallFn>);
 
@@ -132,6 +138,22 @@ pub enum RegisterError {
         dialect: Dialect,
         /// The event.
         event: Kind,
+    },
+    /// It asks for a tool that cannot be.
+    #[error(
+        "hook `{hook}` asks for `{target}`, which no tool is called: a `*` stands for all tools, or for all of a server as in `server/*`; for other patterns use a glob or a regular expression"
+    )]
+    NeverMatches {
+        /// The hook.
+        hook: String,
+        /// What it asks for.
+        target: String,
+    },
+    /// It has both a pattern and tools, or two patterns.
+    #[error("hook `{hook}` has more than one matcher: give it tools or one pattern")]
+    TwoMatchers {
+        /// The hook.
+        hook: String,
     },
     /// Its pattern is not valid.
     #[error("hook `{hook}`: {problem}")]
@@ -177,7 +199,6 @@ impl Registration {
                 mode,
                 matcher: Matcher::All,
                 deadline: None,
-                on_failure: None,
                 is_policy: false,
             },
             install: Install(Vec::new()),
@@ -193,10 +214,10 @@ impl Registration {
     /// As [`hook`](Self::hook), for one that is shared.
     pub fn shared(name: impl Into<String>, hook: Arc<dyn DynHook>) -> Self {
         let mut registration = Self::new(name, hook.mode());
-        registration.install.0.push(Box::new(move |info, chains| {
-            chains.install_hook(info, &hook);
-            Ok(())
-        }));
+        registration
+            .install
+            .0
+            .push(Box::new(move |info, chains| Ok(chains.install_hook(info, &hook))));
         registration
     }
 
@@ -214,8 +235,8 @@ impl Registration {
     pub fn and_on<E: Event>(mut self, handler: Arc<dyn Handle<E>>) -> Self {
         self.install.0.push(Box::new(move |info, chains| {
             let rule = rule_for(info, E::KIND)?;
-            E::chain_mut(chains).push(info, rule.mode, rule.on_failure, handler);
-            Ok(())
+            E::chain_mut(chains).push(info, rule, true, handler);
+            Ok(1)
         }));
         self
     }
@@ -224,7 +245,7 @@ impl Registration {
     pub fn and_on_kind<H: HandleEvery + 'static>(mut self, kind: Kind, handler: Arc<H>) -> Self {
         self.install.0.push(Box::new(move |info, chains| {
             chains.install_kind(kind, info, rule_for(info, kind)?, handler);
-            Ok(())
+            Ok(1)
         }));
         self
     }
@@ -268,40 +289,37 @@ impl Registration {
 
     /// Asks only for this tool: a name, `server/tool` or `server/*`.
     pub fn tool(mut self, target: &str) -> Self {
-        match (&mut self.info.matcher, Target::parse(target)) {
-            (Matcher::Targets(targets), target) => targets.push(target),
-            (matcher, target) => *matcher = Matcher::Targets(vec![target]),
+        let target = Target::parse(target);
+        match &mut self.info.matcher {
+            Matcher::Targets(targets) => targets.push(target),
+            Matcher::All => self.info.matcher = Matcher::Targets(vec![target]),
+            Matcher::Pattern(_) => self.problem = Some(Problem::TwoMatchers),
         }
         self
     }
 
     /// Asks only for what this regular expression matches from end to end.
-    pub fn regex(mut self, pattern: &str) -> Self {
-        match Matcher::regex(pattern) {
-            Ok(matcher) => self.info.matcher = matcher,
-            Err(problem) => self.problem = Some(problem),
+    pub fn regex(self, pattern: &str) -> Self {
+        self.pattern(Matcher::regex(pattern))
+    }
+
+    fn pattern(mut self, pattern: Result<Matcher, PatternError>) -> Self {
+        match (pattern, &self.info.matcher) {
+            (Ok(matcher), Matcher::All) => self.info.matcher = matcher,
+            (Ok(_), _) => self.problem = Some(Problem::TwoMatchers),
+            (Err(problem), _) => self.problem = Some(Problem::Pattern(problem)),
         }
         self
     }
 
     /// Asks only for what this glob matches.
-    pub fn glob(mut self, pattern: &str) -> Self {
-        match Matcher::glob(pattern) {
-            Ok(matcher) => self.info.matcher = matcher,
-            Err(problem) => self.problem = Some(problem),
-        }
-        self
+    pub fn glob(self, pattern: &str) -> Self {
+        self.pattern(Matcher::glob(pattern))
     }
 
     /// How long it may take.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.info.deadline = Some(deadline);
-        self
-    }
-
-    /// What a failure of it does, instead of its dialect's rule.
-    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
-        self.info.on_failure = Some(on_failure);
         self
     }
 

@@ -20,8 +20,8 @@ use std::time::Duration;
 
 pub use any::AnyOutcome;
 pub use builder::{Limits, RunnerBuilder, Validator};
-pub(crate) use call::within;
-pub use outcome::{Approved, Outcome, Pending, Permit, Refusal};
+pub(crate) use call::{wants, within};
+pub use outcome::{Approved, Outcome, Parts, Pending, Permit, Refusal};
 
 use crate::audit::{AuditEntry, AuditSink};
 use crate::context::Context;
@@ -71,6 +71,12 @@ impl Runner {
 
     /// Dispatches an event to the hooks that ask for it.
     pub async fn dispatch<E: Event>(&self, cx: &E::Scope, event: E) -> Outcome<E> {
+        let unfinished = self.inner.audit.as_ref().map(|audit| Unfinished {
+            audit,
+            runtime: &*self.inner.runtime,
+            session: &cx.session().info().id,
+            event: E::KIND,
+        });
         let hooks = self.inner.hooks.get();
         let chain = E::chain(&hooks.chains);
         let mut run = Run::new(&self.inner, cx, chain, event);
@@ -84,8 +90,8 @@ impl Runner {
                 run.ask(*place).await;
             }
         }
-        if run.rewritten() && !run.ended() {
-            run.freeze();
+        run.freeze();
+        if run.rewritten() {
             for place in &matched.hooks {
                 if !run.ended() && !run.has_seen_final(*place) {
                     run.ask_again(*place).await;
@@ -118,9 +124,11 @@ impl Runner {
 
         // 5. Record.
         drop(matched);
-        let mut outcome = run.finish();
-        outcome.record.version = hooks.version;
-        outcome.record.set = Some(hooks);
+        let mut parts = run.finish();
+        parts.record.version = hooks.version;
+        parts.record.set = Some(hooks);
+        let outcome = Outcome::new(parts);
+        std::mem::forget(unfinished);
         if let Some(audit) = &self.inner.audit {
             self.inner.write_dispatch(audit, cx, &outcome);
         }
@@ -200,6 +208,24 @@ impl Inner {
                 "payload": to_value(&outcome.event),
             })
         });
+    }
+}
+
+/// Notes a dispatch that whoever began it gave up before its end.
+struct Unfinished<'a> {
+    audit: &'a Audit,
+    runtime: &'a dyn Runtime,
+    session: &'a str,
+    event: Kind,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        let (session, event) = (self.session, self.event);
+        self.audit.write(
+            self.runtime,
+            || serde_json::json!({"type": "given_up", "session": session, "event": event}),
+        );
     }
 }
 

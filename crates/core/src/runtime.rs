@@ -34,24 +34,42 @@ mod on_tokio {
     use super::Runtime;
     use crate::hook::BoxFuture;
 
-    /// Timers of tokio, and two threads of the process for inspectors.
+    /// Timers of tokio on a thread of their own, and four threads of the process for inspectors.
     ///
     /// Inspectors do not run on the caller's threads: on a single-threaded runtime one that blocks
-    /// would stop the agent. The threads are started with the first inspector.
+    /// would stop the agent. Timers do not either, so that a deadline passes whatever the caller
+    /// runs on, and whatever blocks. The threads are started when they are first needed.
     #[derive(Debug, Clone, Copy, Default)]
     pub struct TokioRuntime;
 
-    fn background() -> Result<&'static Handle, &'static str> {
-        static BACKGROUND: OnceLock<Result<Tokio, String>> = OnceLock::new();
-        let runtime = BACKGROUND.get_or_init(|| {
+    type Started = OnceLock<Result<Tokio, String>>;
+
+    /// A runtime that is there from its first use to the end of the process.
+    fn started(
+        cell: &'static Started,
+        name: &str,
+        threads: usize,
+    ) -> Result<&'static Handle, String> {
+        let runtime = cell.get_or_init(|| {
             Builder::new_multi_thread()
-                .worker_threads(2)
-                .thread_name("tollgate-inspect")
+                .worker_threads(threads)
+                .thread_name(name)
                 .enable_all()
                 .build()
-                .map_err(|error| format!("the inspector threads did not start: {error}"))
+                .map_err(|error| format!("the `{name}` threads did not start: {error}"))
         });
-        runtime.as_ref().map(Tokio::handle).map_err(String::as_str)
+        runtime.as_ref().map(Tokio::handle).map_err(Clone::clone)
+    }
+
+    fn background() -> Result<&'static Handle, String> {
+        static INSPECTORS: Started = OnceLock::new();
+        started(&INSPECTORS, "tollgate-inspect", 4)
+    }
+
+    /// Nothing but timers runs here, so nothing can hold them up.
+    fn timers() -> Result<&'static Handle, String> {
+        static TIMERS: Started = OnceLock::new();
+        started(&TIMERS, "tollgate-timers", 1)
     }
 
     impl Runtime for TokioRuntime {
@@ -64,12 +82,7 @@ mod on_tokio {
         }
 
         fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-            // The caller may run on another executor than tokio; then the background one keeps
-            // its time.
-            if Handle::try_current().is_ok() {
-                return Box::pin(tokio::time::sleep(duration));
-            }
-            match background() {
+            match timers() {
                 Ok(handle) => {
                     let _entered = handle.enter();
                     Box::pin(tokio::time::sleep(duration))

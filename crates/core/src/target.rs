@@ -19,7 +19,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Every server and tool that `name`, fused with `separator`, could mean.
+    /// Every server and tool that `name`, fused with `separator`, could mean. A name of more than
+    /// some 500 bytes means none.
     ///
     /// ```
     /// use tollgate_core::target::Reading;
@@ -29,7 +30,10 @@ impl Reading {
     /// assert_eq!(readings.iter().map(read).collect::<Vec<_>>(), ["a | b__c", "a__b | c"]);
     /// ```
     pub fn all_of(name: &str, separator: &str) -> Vec<Self> {
-        if separator.is_empty() {
+        // No server and no tool has a longer name; without a bound, a name of nothing but
+        // separators would take memory by its square.
+        const LONGEST: usize = 256;
+        if separator.is_empty() || name.len() > 2 * LONGEST + separator.len() {
             return Vec::new();
         }
         let mut readings = Vec::new();
@@ -187,6 +191,21 @@ impl Target {
             Self::Written(text.to_owned())
         } else {
             Self::Tool(text.to_owned())
+        }
+    }
+
+    /// Whether no tool can be called so: a name with a `*` in it, or none at all. Tools do not
+    /// have such names, so whoever writes one has another pattern in mind.
+    pub(crate) fn means_nothing(&self) -> bool {
+        let odd = |name: &str| name.is_empty() || name.contains('*');
+        match self {
+            Self::Any => false,
+            Self::Tool(name) | Self::Server(name) => odd(name),
+            Self::Mcp { server, tool } => odd(server) || odd(tool),
+            Self::Written(text) => {
+                let text = text.strip_suffix("/*").unwrap_or(text);
+                odd(text) || text.starts_with('/') || text.ends_with('/')
+            }
         }
     }
 

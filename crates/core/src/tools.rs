@@ -158,6 +158,16 @@ pub fn lookup(name: &str) -> Option<&'static Tool> {
     TABLE.iter().find(|tool| tool.is_called(name))
 }
 
+/// The names in the table of the tool that is called `alias` by some.
+pub(crate) fn names_in_use(alias: &str) -> impl Iterator<Item = &'static str> {
+    TABLE.iter().filter(move |tool| tool.aliases.contains(&alias)).map(|tool| tool.name)
+}
+
+/// Whether two names are of one tool.
+pub fn same(one: &str, other: &str) -> bool {
+    one == other || TABLE.iter().any(|tool| tool.is_called(one) && tool.is_called(other))
+}
+
 /// Every name under which the tool called `name` may come, `name` itself first.
 pub(crate) fn spellings(name: &str) -> Vec<&str> {
     let others = TABLE.iter().filter(move |tool| tool.is_called(name)).flat_map(Tool::names);

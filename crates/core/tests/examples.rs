@@ -29,3 +29,15 @@ async fn guarded() {
         ]
     );
 }
+
+#[tokio::test]
+async fn guarded_holds_back_what_could_not_be_redacted() {
+    let runner = guarded::runner().unwrap();
+    let broken = transform("broken", |_cx, _: &ToolPost| Err::<Answer<ToolPost>, _>("boom"));
+    runner.register(broken.priority(-1)).unwrap();
+    let turn = SessionContext::new(SessionInfo::default()).turn();
+    let call = ToolCall::new("run_command").arg("CommandLine", "cargo test");
+    let said = guarded::run(&runner, &turn, call).await;
+    assert!(said.starts_with("its result is held back"), "{said}");
+    assert!(!said.contains("hunter2"));
+}

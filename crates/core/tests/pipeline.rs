@@ -269,7 +269,7 @@ async fn each_event_has_its_answers() {
     let started = runner.dispatch(&session, SessionStart::default()).await;
     assert_eq!(started.extra, Texts(vec!["be brief".to_owned(), "be kind".to_owned()]));
     let prompt = runner.dispatch(&turn, TurnStart::new("  hi ")).await;
-    assert_eq!((prompt.event.prompt.as_str(), prompt.verdict), ("hi", Pass::Proceed));
+    assert_eq!((prompt.event.prompt.as_str(), &prompt.verdict), ("hi", &Pass::Proceed));
     assert_eq!(prompt.extra.0, ["trimmed"]);
     let model = runner.dispatch(&op, ModelPre::default()).await;
     assert_eq!(model.verdict, Attempt::Proceed);

@@ -122,9 +122,7 @@ impl HookRunner {
     /// A runner without hooks.
     pub fn new() -> Self {
         // A hook has its own deadline; at the end of a turn, none that keeps it is cut off.
-        let mut limits = Limits::default();
-        limits.drain = WATCHERS;
-        Self::from(Runner::new(limits))
+        Self::from(Runner::new(Limits { drain: WATCHERS, ..Limits::default() }))
     }
 
     /// The engine's runner that it stands in front of. Hooks of the engine that are registered
@@ -294,7 +292,7 @@ impl HookRunner {
             questions: questions.iter().map(Into::into).collect(),
             ..Interaction::default()
         };
-        match self.decide(operation, event).await.map(|outcome| outcome.verdict) {
+        match self.decide(operation, event).await.map(|outcome| outcome.into_parts().verdict) {
             Ok(Reply::Found { value }) => Some(value.into()),
             Ok(Reply::Nothing) => None,
             Ok(Reply::Refused { .. }) | Err(_) => Some(refused(questions.len())),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::wire::ToolWire;
 use crate::target::Reading;
+use crate::tools;
 
 /// The arguments of a tool call, by name.
 pub type Args = Map<String, Value>;
@@ -89,6 +90,31 @@ impl ToolCall {
         self
     }
 
+    /// Sets its place in the trajectory.
+    pub fn step(mut self, step: u64) -> Self {
+        self.step = Some(step);
+        self
+    }
+
+    /// Sets who calls.
+    pub fn agent(mut self, agent: Agent) -> Self {
+        self.agent = agent;
+        self
+    }
+
+    /// Whether it is a call of the agent's own tool `tool`, whatever name of it the host uses:
+    /// `RUN_COMMAND` is `run_command`.
+    ///
+    /// ```
+    /// use tollgate_core::event::ToolCall;
+    ///
+    /// assert!(ToolCall::new("RUN_COMMAND").is("run_command"));
+    /// assert!(!ToolCall::new("run_command").server("docs").is("run_command"));
+    /// ```
+    pub fn is(&self, tool: &str) -> bool {
+        self.server_name().is_none() && tools::same(&self.name, tool)
+    }
+
     /// An argument that is text.
     pub fn text(&self, arg: &str) -> Option<&str> {
         self.args.get(arg).and_then(Value::as_str)
@@ -132,6 +158,20 @@ pub struct ToolError {
     pub call: ToolCall,
     /// What went wrong.
     pub error: String,
+}
+
+impl ToolPost {
+    /// A call that came to `result`.
+    pub fn new(call: ToolCall, result: impl Into<Value>) -> Self {
+        Self { call, result: result.into() }
+    }
+}
+
+impl ToolError {
+    /// A call that failed.
+    pub fn new(call: ToolCall, error: impl Into<String>) -> Self {
+        Self { call, error: error.into() }
+    }
 }
 
 impl Deref for ToolPre {

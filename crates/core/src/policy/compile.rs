@@ -31,6 +31,16 @@ pub enum PolicyError {
         /// The rule.
         rule: String,
     },
+    /// A rule is about a tool that cannot be.
+    #[error(
+        "rule '{rule}' is about `{target}`, which no tool is called: a `*` stands for all tools, or for all of a server as in `server/*`"
+    )]
+    NeverMatches {
+        /// The rule.
+        rule: String,
+        /// What it is about.
+        target: String,
+    },
     /// A rule asks, and nobody is there to ask.
     #[error("rule '{rule}' asks the user, but has no handler that asks")]
     MissingHandler {
@@ -101,6 +111,14 @@ impl PoliciesBuilder {
     pub fn build(self) -> Result<Policies, PolicyError> {
         let Self { mut rules, servers, otherwise, names } = self;
         rules.sort_by_key(Rule::level);
+        if names == Names::OfTheTable
+            && let Some(rule) = rules.iter().find(|rule| rule.target.means_nothing())
+        {
+            return Err(PolicyError::NeverMatches {
+                rule: rule.label(),
+                target: rule.target.to_string(),
+            });
+        }
         if let (None, Some(rule)) = (&servers, rules.iter().find(|rule| rule.target.names_server()))
         {
             return Err(PolicyError::ServersRequired { rule: rule.label() });
@@ -119,6 +137,7 @@ impl PoliciesBuilder {
             otherwise,
         };
         for (rule, place) in rules.into_iter().zip(0u32..) {
+            let names = if rule.all_names { Names::OfTheTable } else { names };
             compiled.index(&rule, place, names);
             compiled.rules.push(Labelled { label: rule.label().into(), rule });
         }

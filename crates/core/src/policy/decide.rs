@@ -216,7 +216,10 @@ impl Compiled {
         let own = Key { server: subject.server, name: subject.name };
         let mut asking = None;
         let mut allowing = None;
-        let named = match self.say(self.naming(own), own, call, timing).await {
+        // A word that comes with a server is also that server's tool.
+        let about_own = self.about(own).take(if own.server.is_some() { usize::MAX } else { 0 });
+        let rules = self.naming(own).chain(about_own);
+        let named = match self.say(rules, own, call, timing).await {
             Said::Refuse(outcome) => return outcome,
             Said::Ask(rule) => {
                 asking = Some(rule);
@@ -262,7 +265,15 @@ async fn checked(
     timing: Option<Timing<'_>>,
 ) -> Result<bool, HookError> {
     match timing {
-        Some(Timing { runtime, condition }) => within(Some(runtime), condition, check).await,
+        Some(Timing { runtime, condition }) => {
+            let begun = runtime.now();
+            let held = within(Some(runtime), condition, check).await;
+            // What could not be kept from answering too late does not count.
+            if runtime.now().saturating_duration_since(begun) > condition {
+                return Err(HookError::TimedOut { limit: condition });
+            }
+            held
+        }
         None => within(None, Duration::MAX, check).await,
     }
 }

@@ -109,6 +109,8 @@ pub struct Rule {
     pub(super) effect: Effect,
     pub(super) condition: Option<Condition>,
     pub(super) handler: Option<AskHandler>,
+    /// Whether it holds under all names of its tool even where names are exact.
+    pub(super) all_names: bool,
     name: String,
     reason: String,
 }
@@ -121,6 +123,7 @@ impl Rule {
             effect,
             condition: None,
             handler: None,
+            all_names: false,
             name: String::new(),
             reason: String::new(),
         }
@@ -167,6 +170,11 @@ impl Rule {
     /// Its name, by which messages call it.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    pub(super) fn under_all_names(mut self, all_names: bool) -> Self {
+        self.all_names = all_names;
         self
     }
 

@@ -9,7 +9,7 @@ use super::rule::{Effect, Rule};
 use crate::error::BoxError;
 use crate::event::ToolCall;
 use crate::target::Target;
-use crate::tools;
+use crate::tools::{self, PathsUnknown};
 
 /// How many symbolic links a path may go through, as in Linux.
 const MAX_LINKS: usize = 40;
@@ -184,8 +184,19 @@ impl WorkspaceOnly {
     /// Whether the call touches a path outside; an error where that cannot be told.
     pub fn is_outside(&self, call: &ToolCall) -> Result<bool, BoxError> {
         if self.as_in_the_sdk {
-            let path = call.canonical_path.as_deref().unwrap_or_default();
-            return if path.is_empty() { Ok(false) } else { Ok(self.path_is_outside(path)?) };
+            return match call.canonical_path.as_deref() {
+                Some("") => Ok(false),
+                Some(path) => Ok(self.path_is_outside(path)?),
+                // A call that was rewritten has no path of the host's any more; it has arguments.
+                None => match tools::paths(call) {
+                    Ok(touched) => match touched.first() {
+                        Some(touched) => Ok(self.path_is_outside(&touched.path)?),
+                        None => Ok(false),
+                    },
+                    Err(PathsUnknown::Missing { .. }) => Ok(false),
+                    Err(unknown) => Err(unknown.into()),
+                },
+            };
         }
         for touched in tools::paths(call)? {
             let path = touched.path.as_ref();
@@ -229,10 +240,12 @@ impl WorkspaceOnly {
             let has_path = |tool: &&tools::Tool| tool.args.iter().any(|arg| arg.is_path);
             tools::TABLE.iter().filter(has_path).map(|tool| tool.name).collect()
         };
+        let as_in_the_sdk = self.as_in_the_sdk;
         let workspace = Arc::new(self);
         let rule = |tool: &str| {
             let workspace = Arc::clone(&workspace);
             Rule::new(Target::Tool(tool.to_owned()), Effect::Deny)
+                .under_all_names(!as_in_the_sdk)
                 .named("workspace_only")
                 .when(move |call| workspace.is_outside(call))
         };

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::index::{Index, Matched, Member, NOBODY, Role};
-use super::{HookInfo, RegisterError, Registration};
+use super::{HookInfo, Problem, RegisterError, Registration};
 use crate::dialect::{Layer, Mode, OnFailure, Rule};
 use crate::event::{Event, Kind, for_each_event};
 use crate::hook::{ByMethod, DynHook, Handle, HandleEvery};
-use crate::matcher::PatternError;
+use crate::matcher::{Matcher, PatternError};
 
 /// A hook in the chain of one event.
 pub(crate) struct Entry<E: Event> {
@@ -16,6 +16,8 @@ pub(crate) struct Entry<E: Event> {
     /// The mode in force here.
     pub(crate) mode: Mode,
     pub(crate) on_failure: OnFailure,
+    /// Whether its matcher counts here.
+    narrowed: bool,
     pub(crate) handler: Arc<dyn Handle<E>>,
 }
 
@@ -25,12 +27,18 @@ impl<E: Event> Clone for Entry<E> {
             info: Arc::clone(&self.info),
             mode: self.mode,
             on_failure: self.on_failure,
+            narrowed: self.narrowed,
             handler: Arc::clone(&self.handler),
         }
     }
 }
 
 impl<E: Event> Entry<E> {
+    /// Which instances of the event it asks for.
+    pub(crate) fn matcher(&self) -> &Matcher {
+        if self.narrowed { &self.info.matcher } else { &Matcher::All }
+    }
+
     /// The key of the one order: band, priority, layer. What is equal keeps its place.
     fn order(&self) -> (bool, i64, Layer) {
         (self.info.is_policy, self.info.priority, self.info.layer)
@@ -59,14 +67,15 @@ impl<E: Event> Chain<E> {
     pub(super) fn push(
         &mut self,
         info: &Arc<HookInfo>,
-        ceiling: Mode,
-        on_failure: OnFailure,
+        rule: Rule,
+        narrowed: bool,
         handler: Arc<dyn Handle<E>>,
     ) {
         self.entries.push(Entry {
             info: Arc::clone(info),
-            mode: info.mode.min(ceiling),
-            on_failure: info.on_failure.unwrap_or(on_failure),
+            mode: info.mode.min(rule.mode),
+            on_failure: rule.on_failure,
+            narrowed,
             handler,
         });
     }
@@ -75,7 +84,7 @@ impl<E: Event> Chain<E> {
         self.entries.sort_by_key(Entry::order);
         let members = self.entries.iter().enumerate().map(|(place, entry)| Member {
             place: u32::try_from(place).unwrap_or(u32::MAX),
-            matcher: &entry.info.matcher,
+            matcher: entry.matcher(),
             role: match (entry.mode, entry.info.is_policy) {
                 (Mode::Inspect, _) => Role::Inspector,
                 (_, true) => Role::Policy,
@@ -133,15 +142,28 @@ impl HookSet {
             if info.name.is_empty() {
                 return Err(RegisterError::NoName);
             }
-            if let Some(problem) = problem {
-                return Err(RegisterError::Pattern { hook: info.name, problem });
+            match problem {
+                Some(Problem::Pattern(problem)) => {
+                    return Err(RegisterError::Pattern { hook: info.name, problem });
+                }
+                Some(Problem::TwoMatchers) => {
+                    return Err(RegisterError::TwoMatchers { hook: info.name });
+                }
+                None => {}
             }
-            if install.0.is_empty() {
-                return Err(RegisterError::NoEvents { hook: info.name });
+            if let Matcher::Targets(targets) = &info.matcher
+                && let Some(target) = targets.iter().find(|target| target.means_nothing())
+            {
+                let target = target.to_string();
+                return Err(RegisterError::NeverMatches { hook: info.name, target });
             }
             let info = Arc::new(info);
+            let mut installed = 0;
             for install in install.0 {
-                install(&info, &mut chains)?;
+                installed += install(&info, &mut chains)?;
+            }
+            if installed == 0 {
+                return Err(RegisterError::NoEvents { hook: info.name.clone() });
             }
         }
         chains.compile()?;
@@ -163,17 +185,26 @@ macro_rules! define_chains {
         }
 
         impl Chains {
-            /// Adds a hook to every event that it handles and its system has.
-            pub(super) fn install_hook(&mut self, info: &Arc<HookInfo>, hook: &Arc<dyn DynHook>) {
+            /// Adds a hook to every event that it handles and its system has, and says to how
+            /// many. Its matcher is about tools, so it counts where a tool is called; a guard of
+            /// commands that also looks at prompts sees all prompts.
+            pub(super) fn install_hook(
+                &mut self,
+                info: &Arc<HookInfo>,
+                hook: &Arc<dyn DynHook>,
+            ) -> usize {
                 let events = hook.events();
+                let mut installed = 0;
                 $(
                     if events.contains(&Kind::$event)
                         && let Some(rule) = Kind::$event.rule(info.dialect)
                     {
                         let handler = Arc::new(ByMethod(Arc::clone(hook)));
-                        self.$hook.push(info, rule.mode, rule.on_failure, handler);
+                        self.$hook.push(info, rule, Kind::$event.is_about_tool(), handler);
+                        installed += 1;
                     }
                 )*
+                installed
             }
 
             /// Adds a handler of every event to one of them.
@@ -186,7 +217,7 @@ macro_rules! define_chains {
             ) {
                 match kind {
                     $(Kind::$event => {
-                        self.$hook.push(info, rule.mode, rule.on_failure, handler);
+                        self.$hook.push(info, rule, true, handler);
                     })*
                 }
             }

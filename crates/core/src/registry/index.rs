@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::matcher::{Matcher, PatternError, PatternSet};
 use crate::target::{Key, Names, Subject, Target, Targets};
+use crate::tools;
 
 /// What a hook is in its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +112,10 @@ impl Index {
         }
         if !patterns.is_empty() {
             index.patterns = Some(PatternSet::new(patterns)?);
+            // A tool that is called by another name is matched by the name in use as well.
+            for alias in tools::TABLE.iter().flat_map(|tool| tool.aliases) {
+                index.exact.entry(Key { server: None, name: alias });
+            }
         }
         // Whoever asks for more than a name asks for it too.
         for asked in index.servers.values_mut() {
@@ -120,6 +125,11 @@ impl Index {
         for (key, asked) in exact.iter_mut() {
             asked.add_all(index.broad(key));
             index.add_patterns(Subject::from(key), asked);
+            if key.server.is_none() {
+                for name in tools::names_in_use(key.name) {
+                    index.add_patterns(Subject::named(name), asked);
+                }
+            }
         }
         index.exact = exact;
         Ok(index)
@@ -215,7 +225,7 @@ mod tests {
             Matcher::glob("docs/s*").unwrap(),
         ]);
         assert_eq!(asked(&index, None, "run_command"), [0, 1, 2]);
-        assert_eq!(asked(&index, None, "RUN_COMMAND"), [0, 1]);
+        assert_eq!(asked(&index, None, "RUN_COMMAND"), [0, 1, 2]);
         assert_eq!(asked(&index, None, "run_other"), [1, 2]);
         assert_eq!(asked(&index, None, "view_file"), [1]);
         assert_eq!(asked(&index, Some("docs"), "search"), [1, 3, 4, 5]);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Outcome, Runner};
+use super::{Outcome, Parts, Runner};
 use crate::context::{Context, OperationContext};
 use crate::event::{AnyEvent, Event, for_each_event};
 use crate::extra;
@@ -29,7 +29,7 @@ pub struct AnyOutcome {
 
 impl<E: Event + Into<AnyEvent>> From<Outcome<E>> for AnyOutcome {
     fn from(outcome: Outcome<E>) -> Self {
-        let Outcome { verdict, extra, event, record } = outcome;
+        let Parts { verdict, extra, event, record } = outcome.into_parts();
         Self {
             decision: verdict.word(),
             permission: verdict.permission(),

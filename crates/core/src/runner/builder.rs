@@ -20,7 +20,6 @@ pub type Validator = dyn Fn(&ToolCall) -> Result<(), String> + Send + Sync;
 
 /// The bounds of a runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Limits {
     /// How long a hook may take that sets no deadline of its own. Default: 30 s.
     pub hook: Duration,

@@ -12,12 +12,14 @@ use crate::hook::{Ask, BoxFuture, Handle};
 use crate::runtime::Runtime;
 
 /// Whether the hook applies.
-pub(super) fn wants<E: Event>(handler: &dyn Handle<E>, event: &E) -> Result<bool, HookError> {
-    match catch_unwind(AssertUnwindSafe(|| handler.wants(event))) {
+pub(crate) fn wants<E: Event>(handler: &dyn Handle<E>, event: &E) -> Result<bool, HookError> {
+    // The texts of an error are somebody else's code as well.
+    let wants = || handler.wants(event).map_err(|error| crate::error::chain(&*error));
+    match catch_unwind(AssertUnwindSafe(wants)) {
         Ok(Ok(wants)) => Ok(wants),
-        Ok(Err(error)) => Err(HookError::Condition { message: crate::error::chain(&*error) }),
+        Ok(Err(message)) => Err(HookError::Condition { message }),
         Err(panic) => {
-            let message = format!("panicked: {}", panic_message(&*panic));
+            let message = format!("panicked: {}", panic_message(panic));
             Err(HookError::Condition { message })
         }
     }
@@ -31,7 +33,7 @@ pub(super) async fn ask<E: Event>(
 ) -> Result<Answer<E>, HookError> {
     match catch_unwind(AssertUnwindSafe(|| handler.handle(ask))) {
         Ok(future) => within(Some(ask.runtime), limit, future).await,
-        Err(panic) => Err(HookError::Panicked { message: panic_message(&*panic) }),
+        Err(panic) => Err(HookError::Panicked { message: panic_message(panic) }),
     }
 }
 
@@ -46,22 +48,25 @@ pub(crate) async fn within<T>(
     let mut timer = None;
     let result = poll_fn(|task| {
         let Some(running) = future.as_mut() else { return Poll::Pending };
-        match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task))) {
-            Ok(Poll::Ready(result)) => {
-                Poll::Ready(result.map_err(|error| HookError::failed(&error)))
-            }
+        let poll = || {
+            // The texts of an error are somebody else's code as well.
+            let told = |result: Result<T, BoxError>| result.map_err(|e| HookError::failed(&e));
+            running.as_mut().poll(task).map(told)
+        };
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(Poll::Ready(result)) => Poll::Ready(result),
             Ok(Poll::Pending) => {
                 let Some(runtime) = runtime else { return Poll::Pending };
                 let timer = timer.get_or_insert_with(|| runtime.sleep(limit));
                 timer.as_mut().poll(task).map(|()| Err(HookError::TimedOut { limit }))
             }
-            Err(panic) => Poll::Ready(Err(HookError::Panicked { message: panic_message(&*panic) })),
+            Err(panic) => Poll::Ready(Err(HookError::Panicked { message: panic_message(panic) })),
         }
     })
     .await;
     // What the hook holds may panic when it is dropped; that is the hook's affair too.
     match catch_unwind(AssertUnwindSafe(|| drop(future.take()))) {
         Ok(()) => result,
-        Err(panic) => Err(HookError::Panicked { message: panic_message(&*panic) }),
+        Err(panic) => Err(HookError::Panicked { message: panic_message(panic) }),
     }
 }

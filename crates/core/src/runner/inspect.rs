@@ -200,10 +200,15 @@ impl Inspections {
     }
 
     fn take(&self, whose: Whose) -> Vec<Arc<Job>> {
-        let mut state = lock(&self.state);
-        let mut jobs: Vec<_> =
-            state.jobs.values().filter(|job| job.belongs(whose)).cloned().collect();
-        state.jobs.retain(|_, job| !job.belongs(whose));
+        let (mut jobs, waiting) = {
+            let mut state = lock(&self.state);
+            let jobs: Vec<_> =
+                state.jobs.values().filter(|job| job.belongs(whose)).cloned().collect();
+            state.jobs.retain(|_, job| !job.belongs(whose));
+            (jobs, std::mem::take(&mut state.waiting))
+        };
+        // Others may wait for the same jobs.
+        waiting.into_iter().for_each(Waker::wake);
         jobs.sort_by_key(|job| job.dispatch);
         jobs
     }

@@ -6,10 +6,17 @@ use crate::event::{Event, ToolError};
 use crate::record::Record;
 use crate::verdict::{Permission, Recovery, Verdict};
 
-/// The outcome of a dispatch.
+/// The outcome of a dispatch. Its parts can be read as fields, and not be changed: what is
+/// permitted is what was decided.
 #[derive(Debug, Clone)]
 #[must_use = "an outcome that is not looked at lets everything through"]
 pub struct Outcome<E: Event> {
+    parts: Parts<E>,
+}
+
+/// The parts of an [`Outcome`].
+#[derive(Debug, Clone)]
+pub struct Parts<E: Event> {
     /// What was decided.
     pub verdict: E::Verdict,
     /// What hooks added, in the order they ran.
@@ -20,12 +27,28 @@ pub struct Outcome<E: Event> {
     pub record: Record,
 }
 
+impl<E: Event> Deref for Outcome<E> {
+    type Target = Parts<E>;
+    fn deref(&self) -> &Parts<E> {
+        &self.parts
+    }
+}
+
 impl<E: Event> Outcome<E> {
+    pub(super) fn new(parts: Parts<E>) -> Self {
+        Self { parts }
+    }
+
+    /// The parts, to keep. There is no way back from them to a permit.
+    pub fn into_parts(self) -> Parts<E> {
+        self.parts
+    }
+
     /// What may be done now. This is the way to the payload that is to be executed: an
     /// [`Approved`] one comes from nowhere else.
     pub fn permit(self) -> Permit<E> {
         match self.verdict.permission() {
-            Permission::Granted => Permit::Granted(Approved(self.event)),
+            Permission::Granted => Permit::Granted(Approved(self.parts.event)),
             Permission::Ask => Permit::Ask(Pending { outcome: self }),
             Permission::Refused => Permit::Refused(Refusal {
                 reason: self.verdict.reason().to_owned(),
@@ -71,6 +94,11 @@ impl<E: Event> Permit<E> {
     /// Whether it may go on.
     pub const fn is_granted(&self) -> bool {
         matches!(self, Self::Granted(_))
+    }
+
+    /// Whether a person has to be asked first.
+    pub const fn is_ask(&self) -> bool {
+        matches!(self, Self::Ask(_))
     }
 
     /// Whether it may not go on.
@@ -146,7 +174,7 @@ impl<E: Event> Pending<E> {
 
     /// The person said yes.
     pub fn approve(self) -> Approved<E> {
-        Approved(self.outcome.event)
+        Approved(self.outcome.parts.event)
     }
 
     /// The person said no.
@@ -163,3 +191,11 @@ pub struct Refusal {
     /// What the person is told: which hook, where it stands, what happened.
     pub detail: String,
 }
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,16 +1,17 @@
 //! One dispatch under way.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
 use super::inspect::Whose;
-use super::{Inner, Outcome, call};
+use super::{Inner, Parts, call};
 use crate::answer::Answer;
-use crate::context::Context;
+use crate::context::{Context, Marks, sealed::Node as _};
 use crate::dialect::{Mode, OnFailure};
-use crate::error::HookError;
+use crate::error::{HookError, panic_message};
 use crate::event::{Event, Kind, to_value};
 use crate::extra::{self, Extra};
 use crate::hook::Ask;
@@ -115,15 +116,16 @@ impl<'a, E: Event> Run<'a, E> {
         reask: bool,
     ) -> (Result<Answer<E>, HookError>, Duration) {
         let runtime = &*self.inner.runtime;
-        let limits = &self.inner.limits;
+        let limits = self.inner.limits;
         let (begun, now) = *self.clock.get_or_insert_with(|| {
             let now = runtime.now();
             (now, now)
         });
         let left = limits.dispatch.saturating_sub(now.saturating_duration_since(begun));
         let own = entry.info.deadline.unwrap_or(limits.hook);
+        let shared = own.min(left);
         // A person is given their own time; everybody else shares the dispatch's.
-        let limit = if entry.info.is_policy { limits.person } else { own.min(left) };
+        let limit = if entry.info.is_policy { limits.person } else { shared };
         let timed_out = || {
             if limit < own {
                 HookError::DispatchTimedOut { limit: limits.dispatch }
@@ -131,10 +133,12 @@ impl<'a, E: Event> Run<'a, E> {
                 HookError::TimedOut { limit }
             }
         };
-        if limit.is_zero() {
+        if shared.is_zero() {
             return (Err(timed_out()), Duration::ZERO);
         }
-        let ask = Ask { cx: self.cx, event: &self.event, reask, runtime, limit: own };
+        let marked = reask.then(|| self.cx.marked(Marks { reask, ..Marks::default() }));
+        let cx = marked.as_ref().unwrap_or(self.cx);
+        let ask = Ask { cx, event: &self.event, reask, runtime, limit: shared };
         let answer = call::ask(&*entry.handler, ask, limit).await;
         let done = runtime.now();
         let took = done.saturating_duration_since(now);
@@ -179,7 +183,7 @@ impl<'a, E: Event> Run<'a, E> {
     }
 
     fn accept(&mut self, answer: Answer<E>, mut line: Answered) {
-        let Answer { verdict, extra, patch, detail } = answer;
+        let Answer { mut verdict, mut extra, patch, detail } = answer;
         line.detail = detail;
         line.word = verdict.word();
         verdict.reason().clone_into(&mut line.reason);
@@ -188,7 +192,10 @@ impl<'a, E: Event> Run<'a, E> {
             let written = to_value(&patch);
             if patch.apply(&mut self.event) {
                 self.rewrites += 1;
-                self.withdraw_approvals();
+                if self.reasks() {
+                    line.withdrawn = withdraw::<E>(&mut verdict, &mut extra);
+                    self.withdraw_approvals();
+                }
                 self.record.rewrites.push(Rewrite { place: line.place, patch: written });
                 line.rewrote = true;
             }
@@ -205,14 +212,11 @@ impl<'a, E: Event> Run<'a, E> {
     /// What was approved is not what it was: an approval of it counts no more, and who gave it is
     /// asked again. What is stricter than an approval stays.
     fn withdraw_approvals(&mut self) {
-        if !self.reasks() {
-            return;
-        }
-        if self.verdict.permission() == Permission::Granted {
-            self.verdict = E::Verdict::default();
-        }
-        if !E::Extra::OUTLIVES_REWRITE {
-            self.extra = E::Extra::default();
+        if withdraw::<E>(&mut self.verdict, &mut self.extra) {
+            let word = E::Verdict::default().word();
+            for line in self.record.answers.iter_mut().filter(|line| line.word != word) {
+                line.withdrawn = true;
+            }
         }
     }
 
@@ -247,11 +251,14 @@ impl<'a, E: Event> Run<'a, E> {
 
     /// The payload is final now: checks that what was rewritten still fits.
     pub(super) fn freeze(&mut self) {
-        if E::KIND != Kind::ToolPre {
+        if E::KIND != Kind::ToolPre || self.rewrites == 0 || self.ended {
             return;
         }
         let Some(call) = self.event.tool_call() else { return };
-        if let Err(message) = (self.inner.validator)(call) {
+        let validate = || (self.inner.validator)(call);
+        let valid = catch_unwind(AssertUnwindSafe(validate))
+            .unwrap_or_else(|panic| Err(format!("the check panicked: {}", panic_message(panic))));
+        if let Err(message) = valid {
             let place = self.record.rewrites.last().map_or(0, |rewrite| rewrite.place);
             let error = Some(HookError::InvalidRewrite { message });
             let mut line = Answered { error, reask: true, ..Answered::by(place) };
@@ -282,7 +289,7 @@ impl<'a, E: Event> Run<'a, E> {
             self.record.id,
             hooks,
             places,
-            self.cx.clone(),
+            self.cx.marked(Marks { reask: false, decided: Some(Arc::new(self.verdict.word())) }),
             self.event.clone(),
         );
         self.record.inspectors = inspected.map(|()| places.len());
@@ -293,7 +300,7 @@ impl<'a, E: Event> Run<'a, E> {
         self.record.cut_off = self.inner.drain(whose, self.inner.limits.drain).await;
     }
 
-    pub(super) fn finish(self) -> Outcome<E> {
+    pub(super) fn finish(self) -> Parts<E> {
         let Self { event, verdict, extra, mut record, clock, .. } = self;
         record.decision = verdict.word();
         verdict.reason().clone_into(&mut record.reason);
@@ -302,6 +309,18 @@ impl<'a, E: Event> Run<'a, E> {
         if record.id == 0 && self.inner.audit.is_some() {
             record.id = self.inner.next_dispatch();
         }
-        Outcome { verdict, extra, event, record }
+        Parts { verdict, extra, event, record }
     }
+}
+
+/// Takes an approval back, and what was permitted with it. Returns whether there was one.
+fn withdraw<E: Event>(verdict: &mut E::Verdict, extra: &mut E::Extra) -> bool {
+    if !E::Extra::OUTLIVES_REWRITE {
+        *extra = E::Extra::default();
+    }
+    let approved = verdict.rank() > 0 && verdict.permission() == Permission::Granted;
+    if approved {
+        *verdict = E::Verdict::default();
+    }
+    approved
 }

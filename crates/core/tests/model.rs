@@ -85,7 +85,9 @@ fn every_inspection_is_finished_or_cut_off_and_recorded_once() {
                 .collect();
             let ended = {
                 let (runner, turn) = (runner.clone(), turn.clone());
-                spawn(async move { runner.dispatch(&turn, TurnEnd::new("")).await.record.cut_off })
+                spawn(async move {
+                    runner.dispatch(&turn, TurnEnd::new("")).await.into_parts().record.cut_off
+                })
             };
             let mut sent = 0;
             for task in tasks {
@@ -138,7 +140,7 @@ fn a_dispatch_sees_one_set_of_hooks() {
                         let operation =
                             SessionContext::new(SessionInfo::default()).turn().operation();
                         let event = ToolPre::from(ToolCall::new("t"));
-                        let record = runner.dispatch(&operation, event).await.record;
+                        let record = runner.dispatch(&operation, event).await.into_parts().record;
                         assert_eq!(record.answers.len() as u64, record.version);
                     })
                 })

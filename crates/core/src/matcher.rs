@@ -49,13 +49,15 @@ impl fmt::Display for Matcher {
         match self {
             Self::All => f.write_str("*"),
             Self::Targets(targets) => {
-                for (place, target) in targets.iter().enumerate() {
-                    if place > 0 {
-                        f.write_str(", ")?;
-                    }
-                    write!(f, "{target}")?;
+                const SHOWN: usize = 5;
+                for (place, target) in targets.iter().take(SHOWN).enumerate() {
+                    let separator = if place > 0 { ", " } else { "" };
+                    write!(f, "{separator}{target}")?;
                 }
-                Ok(())
+                match targets.len().saturating_sub(SHOWN) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
             }
             Self::Pattern(pattern) => f.write_str(&pattern.text),
         }

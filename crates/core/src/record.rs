@@ -155,7 +155,12 @@ impl Record {
         if let Some(answered) = self.decisive() {
             let _ = write!(text, "{} by {}", self.decision, self.name_of(answered.place));
             if let Some(detail) = &answered.detail {
-                let _ = write!(text, ", {detail}");
+                let rule = self.info(answered.place).is_some_and(|info| info.is_policy);
+                let _ = if rule {
+                    write!(text, ", rule `{detail}`")
+                } else {
+                    write!(text, ", {detail}")
+                };
             }
             if let Some(error) = &answered.error {
                 let _ = write!(text, ", which could not decide: {error}");

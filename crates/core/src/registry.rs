@@ -35,6 +35,7 @@ use serde::Serialize;
 #[doc(hidden)] // named by the sealed side of `Event`; of no use outside
 pub use chain::{Chain, Chains};
 pub(crate) use chain::{Entry, HookSet};
+pub(crate) use index::Asked;
 
 use crate::dialect::{Dialect, Layer, Mode, Rule};
 use crate::event::{Event, Kind};

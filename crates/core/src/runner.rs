@@ -14,6 +14,7 @@ mod inspect;
 mod outcome;
 mod run;
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +32,7 @@ use crate::record::Inspection;
 use crate::registry::{HookInfo, HookSet, RegisterError, Registration};
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, Shared, lock};
+use crate::sync::{Mutex, Shared, keep, lock};
 use inspect::{Inspections, Whose};
 use run::Run;
 
@@ -70,69 +71,76 @@ impl Runner {
     }
 
     /// Dispatches an event to the hooks that ask for it.
-    pub async fn dispatch<E: Event>(&self, cx: &E::Scope, event: E) -> Outcome<E> {
-        let unfinished = self.inner.audit.as_ref().map(|audit| Unfinished {
-            audit,
-            runtime: &*self.inner.runtime,
-            session: &cx.session().info().id,
-            event: E::KIND,
-        });
-        let hooks = self.inner.hooks.get();
-        let chain = E::chain(&hooks.chains);
-        let mut run = Run::new(&self.inner, cx, chain, event);
-
-        // 1. Match and 2. order: a look-up, whose result is in order.
-        let matched = chain.matching(&run.event);
-
-        // 3. Dispatch.
-        for place in &matched.hooks {
-            if !run.ended() {
-                run.ask(*place).await;
+    #[allow(clippy::manual_async_fn)] // an `async fn` would move the payload once more
+    pub fn dispatch<'a, E: Event>(
+        &'a self,
+        cx: &'a E::Scope,
+        event: E,
+    ) -> impl Future<Output = Outcome<E>> + Send + 'a {
+        async move {
+            let inner = &*self.inner;
+            let hooks = inner.hooks.peek();
+            if inner.is_quiet(E::KIND) && E::chain(&hooks.chains).entries().is_empty() {
+                return Outcome::new(Parts::untouched(event, hooks.version, None));
             }
-        }
-        run.freeze();
-        if run.rewritten() {
+            let unfinished =
+                inner.audit.as_ref().map(|audit| Unfinished::new(audit, inner, cx, E::KIND));
+            let hooks = keep(hooks);
+            let chain = E::chain(&hooks.chains);
+
+            // 1. Match and 2. order: a look-up, whose result is in order.
+            let matched = chain.matching(&event);
+            let nobody = inner.is_quiet(E::KIND) && run::nobody(chain, &matched, &event);
+            let parts = Parts::untouched(event, hooks.version, Some(Arc::clone(&hooks)));
+            if nobody {
+                return Outcome::new(parts);
+            }
+
+            // 3. Dispatch.
+            let mut run = Run::new(inner, cx, chain, parts);
             for place in &matched.hooks {
-                if !run.ended() && !run.has_seen_final(*place) {
-                    run.ask_again(*place).await;
+                if !run.ended() {
+                    run.ask(*place).await;
                 }
             }
-        }
-        for place in &matched.policies {
-            if !run.ended() {
-                run.ask(*place).await;
+            run.freeze();
+            if run.rewritten() {
+                for place in &matched.hooks {
+                    if !run.ended() && !run.has_seen_final(*place) {
+                        run.ask_again(*place).await;
+                    }
+                }
             }
-        }
-
-        // 4. Compose: `ask` joined each verdict to the ones before it; what is left is the budget.
-        run.spend_budget();
-
-        // Inspectors see what really happened.
-        let inspectors = &matched.inspectors;
-        if E::KIND == Kind::SessionStart {
-            for place in inspectors {
-                run.ask(*place).await;
+            for place in &matched.policies {
+                if !run.ended() {
+                    run.ask(*place).await;
+                }
             }
-        } else if !inspectors.is_empty() {
-            run.inspect_later(&hooks, inspectors);
-        }
-        match (E::KIND, cx.current_turn()) {
-            (Kind::TurnEnd, Some(turn)) => run.drain(Whose::Turn(turn.id())).await,
-            (Kind::SessionEnd, _) => run.drain(Whose::Session(cx.session().id())).await,
-            _ => {}
-        }
 
-        // 5. Record.
-        drop(matched);
-        let mut parts = run.finish();
-        parts.record.version = hooks.version;
-        parts.record.set = Some(hooks);
-        let outcome = Outcome::new(parts);
-        std::mem::forget(unfinished);
-        if let Some(audit) = &self.inner.audit {
-            self.inner.write_dispatch(audit, cx, &outcome);
+            // 4. Compose: `ask` joined each verdict to the ones before it; the budget is left.
+            run.spend_budget();
+
+            // Inspectors see what really happened.
+            if E::KIND == Kind::SessionStart {
+                for place in &matched.inspectors {
+                    run.ask(*place).await;
+                }
+            } else if !matched.inspectors.is_empty() {
+                run.inspect_later(&hooks, &matched.inspectors);
+            }
+            match (E::KIND, cx.current_turn()) {
+                (Kind::TurnEnd, Some(turn)) => run.drain(Whose::Turn(turn.id())).await,
+                (Kind::SessionEnd, _) => run.drain(Whose::Session(cx.session().id())).await,
+                _ => {}
+            }
+
+            // 5. Record.
+            run.finish();
+            if let Some(unfinished) = unfinished {
+                unfinished.finished(&run.parts);
+            }
+            Outcome::new(run.parts)
         }
-        outcome
     }
 
     /// Adds a hook. Dispatches that are under way are not affected.
@@ -199,28 +207,46 @@ impl Inner {
         self.dispatches.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn write_dispatch<E: Event>(&self, audit: &Audit, cx: &E::Scope, outcome: &Outcome<E>) {
-        audit.write(&*self.runtime, || {
-            serde_json::json!({
-                "type": "dispatch",
-                "session": cx.session().info().id,
-                "record": outcome.record,
-                "payload": to_value(&outcome.event),
-            })
-        });
+    /// Whether there is nothing to do about an event that no hook wants: nobody keeps a trail, and
+    /// nothing has to be waited for.
+    fn is_quiet(&self, kind: Kind) -> bool {
+        self.audit.is_none() && !matches!(kind, Kind::TurnEnd | Kind::SessionEnd)
     }
 }
 
-/// Notes a dispatch that whoever began it gave up before its end.
+/// Writes a dispatch into the trail: how it ended or, where whoever began it gave it up, that.
 struct Unfinished<'a> {
     audit: &'a Audit,
     runtime: &'a dyn Runtime,
     session: &'a str,
     event: Kind,
+    finished: bool,
+}
+
+impl<'a> Unfinished<'a> {
+    fn new<S: Context>(audit: &'a Audit, inner: &'a Inner, cx: &'a S, event: Kind) -> Self {
+        let session = &cx.session().info().id;
+        Self { audit, runtime: &*inner.runtime, session, event, finished: false }
+    }
+
+    fn finished<E: Event>(mut self, parts: &Parts<E>) {
+        self.finished = true;
+        self.audit.write(self.runtime, || {
+            serde_json::json!({
+                "type": "dispatch",
+                "session": self.session,
+                "record": parts.record,
+                "payload": to_value(&parts.event),
+            })
+        });
+    }
 }
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
         let (session, event) = (self.session, self.event);
         self.audit.write(
             self.runtime,

@@ -16,6 +16,20 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What [`Shared::peek`] gives.
+#[cfg(not(shuttle))]
+pub(crate) type Peek<T> = arc_swap::Guard<Arc<T>>;
+#[cfg(shuttle)]
+pub(crate) type Peek<T> = Arc<T>;
+
+/// Makes a peek last as long as one likes.
+pub(crate) fn keep<T>(peek: Peek<T>) -> Arc<T> {
+    #[cfg(not(shuttle))]
+    return arc_swap::Guard::into_inner(peek);
+    #[cfg(shuttle)]
+    return peek;
+}
+
 /// A value that many read and few replace. Readers never wait for a writer.
 #[derive(Debug)]
 pub(crate) struct Shared<T> {
@@ -38,6 +52,15 @@ impl<T> Shared<T> {
         return self.current.load_full();
         #[cfg(shuttle)]
         return Arc::clone(&lock(&self.current));
+    }
+
+    /// As [`get`](Self::get), for a moment: no reference is counted, so that readers do not meet at
+    /// the counter. [`keep`] makes it last.
+    pub(crate) fn peek(&self) -> Peek<T> {
+        #[cfg(not(shuttle))]
+        return self.current.load();
+        #[cfg(shuttle)]
+        return self.get();
     }
 
     pub(crate) fn replace(&self, value: T) {

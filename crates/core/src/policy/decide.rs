@@ -11,10 +11,11 @@ use crate::dialect::{Dialect, Mode};
 use crate::error::{BoxError, HookError};
 use crate::event::{ToolCall, ToolPre};
 use crate::hook::{Ask, BoxFuture, Handle, HookResult};
+use crate::matcher::Matcher;
 use crate::registry::Registration;
 use crate::runner::within;
 use crate::runtime::Runtime;
-use crate::target::{Key, Subject};
+use crate::target::{Key, Subject, Target};
 use crate::verdict::{Gate, Level};
 
 /// Why a call was let through or not.
@@ -82,6 +83,23 @@ enum Said<'a> {
     Refuse(Outcome),
 }
 
+impl Labelled {
+    /// What the rule says where it applies.
+    fn say(&self) -> Said<'_> {
+        match self.rule.effect {
+            Effect::Allow => Said::Allow(self),
+            Effect::Ask => Said::Ask(self),
+            Effect::Deny => {
+                let message = match self.rule.reason_text() {
+                    "" => format!("Denied by policy '{}'.", self.label),
+                    reason => reason.to_owned(),
+                };
+                Said::Refuse(Outcome::new(OutcomeKind::Denied, &self.label, message))
+            }
+        }
+    }
+}
+
 impl Compiled {
     /// The rules about a tool, in the order they are looked at.
     fn about(&self, key: Key<'_>) -> impl Iterator<Item = &Labelled> {
@@ -122,6 +140,41 @@ impl Compiled {
         })
     }
 
+    /// The tools there is anything to say about.
+    fn matcher(&self) -> Matcher {
+        if self.otherwise == Otherwise::Closed || !self.any.is_empty() {
+            return Matcher::All;
+        }
+        let rules = self.rules.iter().map(|labelled| labelled.rule.target.clone());
+        let gates = self.gates.keys().map(|server| Target::Server(server.to_string()));
+        Matcher::Targets(rules.chain(gates).collect())
+    }
+
+    /// What is said about a call where nothing has to be waited for: by far the most calls, and
+    /// they need none of the state that waiting takes.
+    fn at_once(&self, call: &ToolCall) -> Option<Outcome> {
+        if !call.readings.is_empty() {
+            return None;
+        }
+        let own = Key { server: call.server_name(), name: &call.name };
+        if let Some(refusal) = self.gate(own) {
+            return Some(refusal);
+        }
+        let said = match self.about(own).next() {
+            Some(labelled) if labelled.rule.condition.is_some() => return None,
+            Some(labelled) => labelled.say(),
+            None => Said::Nothing,
+        };
+        match self.or_default(said, call) {
+            Said::Nothing => Some(Outcome::no_rule()),
+            Said::Allow(rule) => {
+                Some(Outcome::new(OutcomeKind::Allowed, &rule.label, String::new()))
+            }
+            Said::Ask(_) => None,
+            Said::Refuse(outcome) => Some(outcome),
+        }
+    }
+
     /// What the first of `rules` that applies says.
     async fn say<'a>(
         &self,
@@ -142,17 +195,7 @@ impl Compiled {
                     Err(error) => return Said::Refuse(failed(label, &error)),
                 }
             }
-            return match rule.effect {
-                Effect::Allow => Said::Allow(labelled),
-                Effect::Ask => Said::Ask(labelled),
-                Effect::Deny => {
-                    let message = match rule.reason_text() {
-                        "" => format!("Denied by policy '{label}'."),
-                        reason => reason.to_owned(),
-                    };
-                    Said::Refuse(Outcome::new(OutcomeKind::Denied, label, message))
-                }
-            };
+            return labelled.say();
         }
         Said::Nothing
     }
@@ -291,7 +334,10 @@ impl Policies {
     /// What they say about a call. Conditions and handlers have no time limit here; a runner
     /// holds them to its own.
     pub async fn decide(&self, call: &ToolCall) -> Outcome {
-        self.inner.decide(call, None).await
+        match self.inner.at_once(call) {
+            Some(outcome) => outcome,
+            None => self.inner.decide(call, None).await,
+        }
     }
 
     /// The rules, in the order of their levels.
@@ -301,7 +347,9 @@ impl Policies {
 
     /// The hook that enforces them, for a runner.
     pub fn into_registration(self) -> Registration {
+        let matcher = self.inner.matcher();
         Registration::on::<ToolPre, _>("policy", self)
+            .matching(matcher)
             .dialect(Dialect::Native)
             .mode(Mode::Decide)
             .into_policy()
@@ -314,24 +362,28 @@ impl Handle<ToolPre> for Policies {
     }
 
     fn handle<'a>(&'a self, ask: Ask<'a, ToolPre>) -> BoxFuture<'a, HookResult<ToolPre>> {
+        if let Some(outcome) = self.inner.at_once(&ask.event.call) {
+            return Box::pin(std::future::ready(Ok(outcome.into())));
+        }
         Box::pin(async move {
             let timing = Timing { runtime: ask.runtime, condition: ask.limit };
-            let outcome = self.inner.decide(&ask.event.call, Some(timing)).await;
-            let level = match outcome.kind {
-                OutcomeKind::NoRule => Level::None,
-                OutcomeKind::Allowed | OutcomeKind::UserApproved => Level::Allow,
-                OutcomeKind::Denied | OutcomeKind::UserDenied | OutcomeKind::EvaluationFailed => {
-                    Level::Deny
-                }
-            };
-            let mut answer = Answer::from_verdict(Gate::new(level, outcome.message));
-            // Made only for what a person may want explained: an allow costs nothing.
-            answer.detail = match level {
-                Level::Deny => outcome.rule.map(|rule| format!("rule `{rule}`").into()),
-                _ => outcome.rule,
-            };
-            Ok(answer)
+            Ok(self.inner.decide(&ask.event.call, Some(timing)).await.into())
         })
+    }
+}
+
+impl From<Outcome> for Answer<ToolPre> {
+    fn from(outcome: Outcome) -> Self {
+        let level = match outcome.kind {
+            OutcomeKind::NoRule => Level::None,
+            OutcomeKind::Allowed | OutcomeKind::UserApproved => Level::Allow,
+            OutcomeKind::Denied | OutcomeKind::UserDenied | OutcomeKind::EvaluationFailed => {
+                Level::Deny
+            }
+        };
+        let mut answer = Self::from_verdict(Gate::new(level, outcome.message));
+        answer.detail = outcome.rule;
+        answer
     }
 }
 

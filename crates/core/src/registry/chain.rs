@@ -151,7 +151,7 @@ impl HookSet {
                 }
                 None => {}
             }
-            if let Matcher::Targets(targets) = &info.matcher
+            if let (false, Matcher::Targets(targets)) = (info.is_policy, &info.matcher)
                 && let Some(target) = targets.iter().find(|target| target.means_nothing())
             {
                 let target = target.to_string();

@@ -1,9 +1,11 @@
 //! What a dispatch comes to.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use crate::event::{Event, ToolError};
 use crate::record::Record;
+use crate::registry::HookSet;
 use crate::verdict::{Permission, Recovery, Verdict};
 
 /// The outcome of a dispatch. Its parts can be read as fields, and not be changed: what is
@@ -25,6 +27,14 @@ pub struct Parts<E: Event> {
     pub event: E,
     /// What happened, and why.
     pub record: Record,
+}
+
+impl<E: Event> Parts<E> {
+    /// What comes of a dispatch in which nobody was asked yet.
+    pub(super) fn untouched(event: E, version: u64, set: Option<Arc<HookSet>>) -> Self {
+        let record = Record { version, set, ..Record::new(E::KIND) };
+        Self { verdict: E::Verdict::default(), extra: E::Extra::default(), event, record }
+    }
 }
 
 impl<E: Event> Deref for Outcome<E> {

@@ -1,5 +1,6 @@
 //! One dispatch under way.
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +17,8 @@ use crate::event::{Event, Kind, to_value};
 use crate::extra::{self, Extra};
 use crate::hook::Ask;
 use crate::patch::Patch;
-use crate::record::{Answered, Record, Rewrite};
-use crate::registry::{Chain, Entry, HookSet};
+use crate::record::{Answered, Rewrite};
+use crate::registry::{Asked, Chain, Entry, HookSet};
 use crate::verdict::{Permission, Verdict};
 
 /// What the model is told where a hook could not decide. Which hook, and why, is in the record,
@@ -27,14 +28,42 @@ const CLOSED: &str = "A required check could not be completed, so this was not a
 /// What the model is told where the continue budget is spent.
 const BUDGET_SPENT: &str = "Stopped: it was sent back too many times in a row.";
 
+/// Whether none of those who ask for the event wants this one.
+pub(super) fn nobody<E: Event>(chain: &Chain<E>, matched: &Asked, event: &E) -> bool {
+    let declines = |place: &u32| {
+        chain.entry(*place).is_none_or(|entry| call::wants(&*entry.handler, event) == Ok(false))
+    };
+    matched.hooks.is_empty()
+        && matched.inspectors.is_empty()
+        && matched.policies.iter().all(declines)
+}
+
+/// A question, and how long it took.
+#[derive(Clone, Copy)]
+struct Question {
+    place: u32,
+    reask: bool,
+    took: Duration,
+}
+
+/// When a hook is asked, and how long it may take.
+struct Time {
+    begun: Instant,
+    now: Instant,
+    /// What the hook may take by itself, and what is left of that for it here.
+    own: Duration,
+    shared: Duration,
+    /// What it is held to.
+    limit: Duration,
+}
+
+/// The outcome as it grows, in the place it is returned from: payloads and records are large, and
+/// a dispatch is short.
 pub(super) struct Run<'a, E: Event> {
     inner: &'a Inner,
     cx: &'a E::Scope,
     chain: &'a Chain<E>,
-    pub(super) event: E,
-    verdict: E::Verdict,
-    extra: E::Extra,
-    record: Record,
+    pub(super) parts: Parts<E>,
     /// When the first hook was asked, and when the latest was done.
     clock: Option<(Instant, Instant)>,
     ended: bool,
@@ -45,20 +74,14 @@ pub(super) struct Run<'a, E: Event> {
 }
 
 impl<'a, E: Event> Run<'a, E> {
-    pub(super) fn new(inner: &'a Inner, cx: &'a E::Scope, chain: &'a Chain<E>, event: E) -> Self {
-        Self {
-            inner,
-            cx,
-            chain,
-            event,
-            verdict: E::Verdict::default(),
-            extra: E::Extra::default(),
-            record: Record::new(E::KIND),
-            clock: None,
-            ended: false,
-            rewrites: 0,
-            seen: SmallVec::new(),
-        }
+    pub(super) fn new(
+        inner: &'a Inner,
+        cx: &'a E::Scope,
+        chain: &'a Chain<E>,
+        parts: Parts<E>,
+    ) -> Self {
+        let seen = SmallVec::new();
+        Self { inner, cx, chain, parts, clock: None, ended: false, rewrites: 0, seen }
     }
 
     /// Whether the chain has ended.
@@ -85,40 +108,56 @@ impl<'a, E: Event> Run<'a, E> {
     }
 
     /// Asks a hook about the payload as it is now.
-    pub(super) async fn ask(&mut self, place: u32) {
-        self.question(place, false).await;
+    pub(super) fn ask(&mut self, place: u32) -> impl Future<Output = ()> + Send {
+        self.question(place, false)
     }
 
     /// Asks a hook about the final payload, for its verdict only.
-    pub(super) async fn ask_again(&mut self, place: u32) {
-        self.question(place, true).await;
+    pub(super) fn ask_again(&mut self, place: u32) -> impl Future<Output = ()> + Send {
+        self.question(place, true)
     }
 
     async fn question(&mut self, place: u32, reask: bool) {
         let Some(entry) = self.chain.entry(place) else { return };
-        let (answer, took) = match call::wants(&*entry.handler, &self.event) {
-            Ok(false) => return,
-            Ok(true) => self.answer_of(entry, reask).await,
-            Err(error) => (Err(error), Duration::ZERO),
+        let wants = call::wants(&*entry.handler, &self.parts.event);
+        if wants == Ok(false) {
+            return;
+        }
+        let mut question = Question { place, reask, took: Duration::ZERO };
+        let mut answer = match wants.and_then(|_| self.time_for(entry)) {
+            Err(error) => Err(error),
+            Ok(time) => {
+                let marks = || Marks { reask, ..Marks::default() };
+                let marked = reask.then(|| Box::new(self.cx.marked(marks())));
+                let ask = Ask {
+                    cx: marked.as_deref().unwrap_or(self.cx),
+                    event: &self.parts.event,
+                    reask,
+                    runtime: &*self.inner.runtime,
+                    limit: time.shared,
+                };
+                let mut answer = call::ask(&*entry.handler, ask, time.limit).await;
+                question.took = self.in_time(&time, &mut answer);
+                answer
+            }
         };
         self.seen.push((place, self.rewrites));
-        let answer = answer.and_then(|answer| self.admit(entry, place, answer, reask));
-        let line = Answered { took, reask, ..Answered::by(place) };
+        if let Ok(given) = &mut answer
+            && let Err(error) = self.admit(entry, question, given)
+        {
+            answer = Err(error);
+        }
         match answer {
-            Ok(answer) => self.accept(answer, line),
-            Err(error) => self.fail(entry, error, line),
+            Ok(answer) => self.accept(answer, question),
+            Err(error) => self.fail(entry, error, question),
         }
     }
 
-    async fn answer_of(
-        &mut self,
-        entry: &Entry<E>,
-        reask: bool,
-    ) -> (Result<Answer<E>, HookError>, Duration) {
-        let runtime = &*self.inner.runtime;
-        let limits = self.inner.limits;
+    /// How long the hook may take from now.
+    fn time_for(&mut self, entry: &Entry<E>) -> Result<Time, HookError> {
+        let limits = &self.inner.limits;
         let (begun, now) = *self.clock.get_or_insert_with(|| {
-            let now = runtime.now();
+            let now = self.inner.runtime.now();
             (now, now)
         });
         let left = limits.dispatch.saturating_sub(now.saturating_duration_since(begun));
@@ -126,101 +165,115 @@ impl<'a, E: Event> Run<'a, E> {
         let shared = own.min(left);
         // A person is given their own time; everybody else shares the dispatch's.
         let limit = if entry.info.is_policy { limits.person } else { shared };
-        let timed_out = || {
-            if limit < own {
-                HookError::DispatchTimedOut { limit: limits.dispatch }
-            } else {
-                HookError::TimedOut { limit }
-            }
-        };
-        if shared.is_zero() {
-            return (Err(timed_out()), Duration::ZERO);
+        let time = Time { begun, now, own, shared, limit };
+        if shared.is_zero() { Err(self.timed_out(&time)) } else { Ok(time) }
+    }
+
+    fn timed_out(&self, time: &Time) -> HookError {
+        if time.limit < time.own {
+            HookError::DispatchTimedOut { limit: self.inner.limits.dispatch }
+        } else {
+            HookError::TimedOut { limit: time.limit }
         }
-        let marked = reask.then(|| self.cx.marked(Marks { reask, ..Marks::default() }));
-        let cx = marked.as_ref().unwrap_or(self.cx);
-        let ask = Ask { cx, event: &self.event, reask, runtime, limit: shared };
-        let answer = call::ask(&*entry.handler, ask, limit).await;
-        let done = runtime.now();
-        let took = done.saturating_duration_since(now);
-        self.clock = Some((begun, done));
-        // An answer that a hook could not be kept from giving too late does not count.
-        let answer = match answer {
-            Err(HookError::TimedOut { .. }) => Err(timed_out()),
-            Ok(_) if took > limit => Err(timed_out()),
-            answer => answer,
-        };
-        (answer, took)
+    }
+
+    /// Takes the time. An answer that a hook could not be kept from giving too late does not count.
+    fn in_time(&mut self, time: &Time, answer: &mut Result<Answer<E>, HookError>) -> Duration {
+        let done = self.inner.runtime.now();
+        let took = done.saturating_duration_since(time.now);
+        self.clock = Some((time.begun, done));
+        match answer {
+            Err(HookError::TimedOut { .. }) => *answer = Err(self.timed_out(time)),
+            Ok(_) if took > time.limit => *answer = Err(self.timed_out(time)),
+            _ => {}
+        }
+        took
     }
 
     /// Holds an answer against the mode in force, and against what a second question allows.
     fn admit(
         &self,
         entry: &Entry<E>,
-        place: u32,
-        mut answer: Answer<E>,
-        reask: bool,
-    ) -> Result<Answer<E>, HookError> {
-        let is_author = self.record.rewrites.last().is_some_and(|last| last.place == place);
+        question: Question,
+        answer: &mut Answer<E>,
+    ) -> Result<(), HookError> {
         let mode = entry.mode;
-        match &answer.patch {
-            Some(_) if mode < Mode::Transform => {
+        if let Some(patch) = &answer.patch {
+            if mode < Mode::Transform {
                 return Err(HookError::BeyondMode { mode, wanted: "rewrite" });
             }
-            Some(patch) if reask => {
+            if question.reask {
                 // Who wrote the final payload may well be one to write again (it adds a flag, say);
                 // only its verdict on its own work counts. Others were overruled, and object.
-                if !is_author && patch.clone().apply(&mut self.event.clone()) {
+                let last = self.parts.record.rewrites.last();
+                let is_author = last.is_some_and(|last| last.place == question.place);
+                if !is_author && patch.clone().apply(&mut self.parts.event.clone()) {
                     return Err(HookError::RewroteAgain);
                 }
                 answer.patch = None;
             }
-            _ => {}
         }
         if mode == Mode::Inspect && (answer.verdict.rank() > 0 || !answer.extra.is_empty()) {
             return Err(HookError::BeyondMode { mode, wanted: "decide" });
         }
-        Ok(answer)
+        Ok(())
     }
 
-    fn accept(&mut self, answer: Answer<E>, mut line: Answered) {
+    fn accept(&mut self, answer: Answer<E>, question: Question) {
         let Answer { mut verdict, mut extra, patch, detail } = answer;
-        line.detail = detail;
-        line.word = verdict.word();
-        verdict.reason().clone_into(&mut line.reason);
+        let Question { place, reask, took } = question;
+        let (word, reason) = (verdict.word(), verdict.reason().to_owned());
+        let mut rewrote = false;
+        let mut withdrawn = false;
         // What a hook refuses it does not also rewrite.
         if let Some(patch) = patch.filter(|_| !verdict.is_final()) {
             let written = to_value(&patch);
-            if patch.apply(&mut self.event) {
+            if patch.apply(&mut self.parts.event) {
+                rewrote = true;
                 self.rewrites += 1;
                 if self.reasks() {
-                    line.withdrawn = withdraw::<E>(&mut verdict, &mut extra);
+                    withdrawn = withdraw::<E>(&mut verdict, &mut extra);
                     self.withdraw_approvals();
                 }
-                self.record.rewrites.push(Rewrite { place: line.place, patch: written });
-                line.rewrote = true;
+                self.parts.record.rewrites.push(Rewrite { place, patch: written });
             }
         }
-        if (!line.reask || !E::Extra::OUTLIVES_REWRITE) && !extra.is_empty() {
-            line.extra = extra::to_value(&extra);
-            self.extra.append(extra);
+        let mut added = None;
+        if (!reask || !E::Extra::OUTLIVES_REWRITE) && !extra.is_empty() {
+            added = extra::to_value(&extra);
+            self.parts.extra.append(extra);
         }
         self.ended |= verdict.is_final();
         self.join(verdict);
-        self.record.answers.push(line);
+        self.parts.record.answers.push(Answered {
+            place,
+            word,
+            reason,
+            detail,
+            extra: added,
+            took,
+            error: None,
+            reask,
+            rewrote,
+            withdrawn,
+        });
     }
 
     /// What was approved is not what it was: an approval of it counts no more, and who gave it is
     /// asked again. What is stricter than an approval stays.
     fn withdraw_approvals(&mut self) {
-        if withdraw::<E>(&mut self.verdict, &mut self.extra) {
+        if withdraw::<E>(&mut self.parts.verdict, &mut self.parts.extra) {
             let word = E::Verdict::default().word();
-            for line in self.record.answers.iter_mut().filter(|line| line.word != word) {
+            for line in self.parts.record.answers.iter_mut().filter(|line| line.word != word) {
                 line.withdrawn = true;
             }
         }
     }
 
-    fn fail(&mut self, entry: &Entry<E>, error: HookError, mut line: Answered) {
+    #[cold]
+    fn fail(&mut self, entry: &Entry<E>, error: HookError, question: Question) {
+        let Question { place, reask, took } = question;
+        let mut line = Answered { took, reask, ..Answered::by(place) };
         let rewrote_again = error == HookError::RewroteAgain;
         line.error = Some(error);
         let on_failure = if entry.mode == Mode::Inspect {
@@ -235,7 +288,7 @@ impl<'a, E: Event> Run<'a, E> {
             OnFailure::End => self.ended = true,
             OnFailure::Close => self.close(&mut line),
         }
-        self.record.answers.push(line);
+        self.parts.record.answers.push(line);
     }
 
     fn close(&mut self, line: &mut Answered) {
@@ -246,7 +299,10 @@ impl<'a, E: Event> Run<'a, E> {
     }
 
     fn join(&mut self, verdict: E::Verdict) {
-        self.verdict = std::mem::take(&mut self.verdict).join(verdict);
+        // As `join` has it, without moving the one that stays.
+        if verdict.rank() > self.parts.verdict.rank() {
+            self.parts.verdict = verdict;
+        }
     }
 
     /// The payload is final now: checks that what was rewritten still fits.
@@ -254,62 +310,63 @@ impl<'a, E: Event> Run<'a, E> {
         if E::KIND != Kind::ToolPre || self.rewrites == 0 || self.ended {
             return;
         }
-        let Some(call) = self.event.tool_call() else { return };
+        let Some(call) = self.parts.event.tool_call() else { return };
         let validate = || (self.inner.validator)(call);
         let valid = catch_unwind(AssertUnwindSafe(validate))
             .unwrap_or_else(|panic| Err(format!("the check panicked: {}", panic_message(panic))));
         if let Err(message) = valid {
-            let place = self.record.rewrites.last().map_or(0, |rewrite| rewrite.place);
+            let place = self.parts.record.rewrites.last().map_or(0, |rewrite| rewrite.place);
             let error = Some(HookError::InvalidRewrite { message });
             let mut line = Answered { error, reask: true, ..Answered::by(place) };
             self.close(&mut line);
-            self.record.answers.push(line);
+            self.parts.record.answers.push(line);
         }
     }
 
     /// Takes a round from the turn's budget where the verdict wants one.
     pub(super) fn spend_budget(&mut self) {
-        if !self.verdict.goes_round() {
+        if !self.parts.verdict.goes_round() {
             return;
         }
         let Some(turn) = self.cx.current_turn() else { return };
         if !turn.take_round(self.inner.limits.rounds) {
-            let verdict = std::mem::take(&mut self.verdict);
-            self.verdict = verdict.without_budget(BUDGET_SPENT.to_owned());
-            self.record.budget_spent = true;
+            let verdict = std::mem::take(&mut self.parts.verdict);
+            self.parts.verdict = verdict.without_budget(BUDGET_SPENT.to_owned());
+            self.parts.record.budget_spent = true;
         }
     }
 
     /// Sends the inspectors to work in the background, on a copy of what happened.
     pub(super) fn inspect_later(&mut self, hooks: &Arc<HookSet>, places: &[u32]) {
-        self.record.id = self.inner.next_dispatch();
+        self.parts.record.id = self.inner.next_dispatch();
         let inspected = self.inner.inspections.submit(
             &self.inner.runtime,
             self.inner.limits.hook,
-            self.record.id,
+            self.parts.record.id,
             hooks,
             places,
-            self.cx.marked(Marks { reask: false, decided: Some(Arc::new(self.verdict.word())) }),
-            self.event.clone(),
+            self.cx
+                .marked(Marks { reask: false, decided: Some(Arc::new(self.parts.verdict.word())) }),
+            self.parts.event.clone(),
         );
-        self.record.inspectors = inspected.map(|()| places.len());
+        self.parts.record.inspectors = inspected.map(|()| places.len());
     }
 
     /// Waits for the inspectors of what ends here.
     pub(super) async fn drain(&mut self, whose: Whose) {
-        self.record.cut_off = self.inner.drain(whose, self.inner.limits.drain).await;
+        self.parts.record.cut_off = self.inner.drain(whose, self.inner.limits.drain).await;
     }
 
-    pub(super) fn finish(self) -> Parts<E> {
-        let Self { event, verdict, extra, mut record, clock, .. } = self;
+    pub(super) fn finish(&mut self) {
+        let Parts { verdict, record, .. } = &mut self.parts;
         record.decision = verdict.word();
         verdict.reason().clone_into(&mut record.reason);
-        record.took =
-            clock.map_or(Duration::ZERO, |(begun, done)| done.saturating_duration_since(begun));
+        record.took = self
+            .clock
+            .map_or(Duration::ZERO, |(begun, done)| done.saturating_duration_since(begun));
         if record.id == 0 && self.inner.audit.is_some() {
             record.id = self.inner.next_dispatch();
         }
-        Parts { verdict, extra, event, record }
     }
 }
 

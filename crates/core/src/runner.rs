@@ -90,14 +90,13 @@ impl Runner {
 
             // 1. Match and 2. order: a look-up, whose result is in order.
             let matched = chain.matching(&event);
-            let nobody = inner.is_quiet(E::KIND) && run::nobody(chain, &matched, &event);
-            let parts = Parts::untouched(event, hooks.version, Some(Arc::clone(&hooks)));
-            if nobody {
-                return Outcome::new(parts);
+            if inner.is_quiet(E::KIND) && run::nobody(chain, &matched, &event) {
+                drop(matched);
+                return Outcome::new(Parts::untouched(event, hooks.version, Some(hooks)));
             }
 
             // 3. Dispatch.
-            let mut run = Run::new(inner, cx, chain, parts);
+            let mut run = Run::new(inner, cx, chain, event);
             for place in &matched.hooks {
                 if !run.ended() {
                     run.ask(*place).await;
@@ -135,11 +134,14 @@ impl Runner {
             }
 
             // 5. Record.
-            run.finish();
+            drop(matched);
+            let mut parts = run.finish();
+            parts.record.version = hooks.version;
+            parts.record.set = Some(hooks);
             if let Some(unfinished) = unfinished {
-                unfinished.finished(&run.parts);
+                unfinished.finished(&parts);
             }
-            Outcome::new(run.parts)
+            Outcome::new(parts)
         }
     }
 

@@ -63,7 +63,7 @@ pub(super) struct Run<'a, E: Event> {
     inner: &'a Inner,
     cx: &'a E::Scope,
     chain: &'a Chain<E>,
-    pub(super) parts: Parts<E>,
+    parts: Parts<E>,
     /// When the first hook was asked, and when the latest was done.
     clock: Option<(Instant, Instant)>,
     ended: bool,
@@ -74,12 +74,8 @@ pub(super) struct Run<'a, E: Event> {
 }
 
 impl<'a, E: Event> Run<'a, E> {
-    pub(super) fn new(
-        inner: &'a Inner,
-        cx: &'a E::Scope,
-        chain: &'a Chain<E>,
-        parts: Parts<E>,
-    ) -> Self {
+    pub(super) fn new(inner: &'a Inner, cx: &'a E::Scope, chain: &'a Chain<E>, event: E) -> Self {
+        let parts = Parts::untouched(event, 0, None);
         let seen = SmallVec::new();
         Self { inner, cx, chain, parts, clock: None, ended: false, rewrites: 0, seen }
     }
@@ -357,7 +353,7 @@ impl<'a, E: Event> Run<'a, E> {
         self.parts.record.cut_off = self.inner.drain(whose, self.inner.limits.drain).await;
     }
 
-    pub(super) fn finish(&mut self) {
+    pub(super) fn finish(mut self) -> Parts<E> {
         let Parts { verdict, record, .. } = &mut self.parts;
         record.decision = verdict.word();
         verdict.reason().clone_into(&mut record.reason);
@@ -367,6 +363,7 @@ impl<'a, E: Event> Run<'a, E> {
         if record.id == 0 && self.inner.audit.is_some() {
             record.id = self.inner.next_dispatch();
         }
+        self.parts
     }
 }
 

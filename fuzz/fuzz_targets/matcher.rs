@@ -10,13 +10,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use globset::GlobBuilder;
 use libfuzzer_sys::fuzz_target;
 use regex_automata::nfa::thompson::pikevm::PikeVM;
+use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 use tollgate_core::event::ToolCall;
 use tollgate_core::matcher::{Matcher, Pattern};
 use tollgate_core::prelude::*;
 use tollgate_core::registry::RegisterError;
 use tollgate_core::target::{Reading, Subject, Target};
-use tollgate_fuzz::{Names, dispatch, meanings, means, runner};
+use tollgate_core::tools;
+use tollgate_fuzz::{Names, dispatch, meanings, means, means_nothing, runner};
 
 /// The input is text in fields, so that the fuzzer can cut and paste whole patterns; the first
 /// character of a field says what it is. What separates them is never part of UTF-8.
@@ -105,6 +107,7 @@ fn check_glob(text: &str, pattern: &Pattern, call: &ToolCall) {
 fn check_regex(text: &str, pattern: &Pattern, call: &ToolCall) {
     let longest = PikeVM::builder()
         .configure(PikeVM::config().match_kind(MatchKind::All))
+        .syntax(syntax::Config::new().dot_matches_new_line(true))
         .build(text)
         .expect("it is a regex, as it was compiled");
     let mut cache = longest.create_cache();
@@ -127,7 +130,7 @@ enum Compiled<'a> {
 impl<'a> Compiled<'a> {
     fn new(form: Form, text: &'a str) -> Option<Self> {
         let pattern = match form {
-            Form::Target => return Some(Self::Target(Target::parse(text))),
+            Form::Target => return Self::target(Target::parse(text)),
             Form::Glob => Pattern::glob(text).map(|pattern| Self::Glob(text, pattern)),
             Form::Regex => Pattern::regex(text).map(|pattern| Self::Regex(text, pattern)),
         };
@@ -141,6 +144,17 @@ impl<'a> Compiled<'a> {
         }
     }
 
+    fn target(target: Target) -> Option<Self> {
+        if !means_nothing(&target) {
+            return Some(Self::Target(target));
+        }
+        let hook = decide("never", |_cx, _call: &ToolPre| Decision::none());
+        let hook = hook.matching(Matcher::Targets(vec![target]));
+        let error = runner().register(hook).build().expect_err("it would never be asked");
+        assert!(matches!(error, RegisterError::NeverMatches { .. }), "{error}");
+        None
+    }
+
     fn matcher(&self) -> Matcher {
         match self {
             Self::Glob(_, pattern) | Self::Regex(_, pattern) => Matcher::Pattern(pattern.clone()),
@@ -152,11 +166,11 @@ impl<'a> Compiled<'a> {
         match self {
             Self::Glob(text, pattern) => {
                 check_glob(text, pattern, call);
-                pattern.matches(Subject::of_call(call))
+                matches_by_any_name(pattern, call)
             }
             Self::Regex(text, pattern) => {
                 check_regex(text, pattern, call);
-                pattern.matches(Subject::of_call(call))
+                matches_by_any_name(pattern, call)
             }
             Self::Target(target) => {
                 let meant = |(server, name)| means(target, Names::OfTheTable, server, name);
@@ -164,6 +178,16 @@ impl<'a> Compiled<'a> {
             }
         }
     }
+}
+
+/// The agent's own tools are matched by their name in use as well, whatever they are called by.
+fn matches_by_any_name(pattern: &Pattern, call: &ToolCall) -> bool {
+    let own = meanings(call).into_iter().filter(|(server, _)| server.is_none());
+    let mut in_use = own.flat_map(|(_, name)| {
+        tools::TABLE.iter().filter(move |tool| tool.aliases.contains(&name)).map(|tool| tool.name)
+    });
+    pattern.matches(Subject::of_call(call))
+        || in_use.any(|name| pattern.matches(Subject::named(name)))
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -11,22 +11,16 @@ use tollgate_core::policy::{
     PolicyError, Rule,
 };
 use tollgate_core::target::{Reading, Target};
-use tollgate_fuzz::{Names, block_on, dispatch, meanings, means, runner};
+use tollgate_fuzz::{Names, block_on, dispatch, meanings, means, means_nothing, runner};
 
-/// What people write in rules, and what they should not.
+/// What people write in rules.
 const WRITTEN: &[&str] = &[
     "*",
     "a/*",
     "a/b/*",
-    "/*",
-    "*/*",
     "a/b",
     "a/b/c",
     "a//b",
-    "a/",
-    "/b",
-    "/",
-    "",
     "edit_file",
     "replace_file_content",
     "multi_replace_file_content",
@@ -37,8 +31,9 @@ const WRITTEN: &[&str] = &[
     "own",
 ];
 /// Names of servers and tools, such that their compounds meet those above.
-const WORDS: &[&str] = &["a", "b", "c", "a/b", "b/c", "b/*", "*", "/", "a/", "/b", "", "own"];
-const SERVERS: &[&str] = &["a", "b", "a/b", "/", ""];
+const WORDS: &[&str] = &["a", "b", "c", "a/b", "b/c", "/b", "own"];
+/// What is no name, though somebody will try.
+const ODD: &[&str] = &["", "/", "/*", "*/*", "*", "a/", "/b", "b/*", "a/*"];
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
 enum Says {
@@ -75,26 +70,33 @@ fn word(u: &mut Unstructured<'_>, of: &[&'static str]) -> Result<&'static str> {
     u.choose(of).copied()
 }
 
+/// A name, odd ones included: a caller may call a tool as it likes.
 fn some_name(u: &mut Unstructured<'_>) -> Result<&'static str> {
-    if u.arbitrary()? { word(u, WORDS) } else { word(u, WRITTEN) }
+    match u.int_in_range(0..=7)? {
+        0 => word(u, ODD),
+        1..=4 => word(u, WORDS),
+        _ => word(u, WRITTEN),
+    }
+}
+
+/// What a rule is about. Rules about what is no name are refused, so they are rare.
+fn some_target(u: &mut Unstructured<'_>) -> Result<Target> {
+    let (words, written) = if u.ratio(1, 24)? { (ODD, ODD) } else { (WORDS, WRITTEN) };
+    Ok(match u.int_in_range(0..=5)? {
+        0 => Target::Server(word(u, words)?.to_owned()),
+        1 => Target::Tool(word(u, words)?.to_owned()),
+        2 => Target::Mcp { server: word(u, words)?.to_owned(), tool: word(u, words)?.to_owned() },
+        _ => Target::parse(word(u, written)?),
+    })
 }
 
 impl<'a> Arbitrary<'a> for RuleInput {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let target = match u.int_in_range(0..=5)? {
-            0 => Target::Server(word(u, WORDS)?.to_owned()),
-            1 => Target::Tool(some_name(u)?.to_owned()),
-            2 => Target::Mcp {
-                server: word(u, SERVERS)?.to_owned(),
-                tool: word(u, WORDS)?.to_owned(),
-            },
-            _ => Target::parse(word(u, WRITTEN)?),
-        };
         Ok(Self {
-            target,
+            target: some_target(u)?,
             effect: *u.choose(&[Effect::Deny, Effect::Ask, Effect::Allow])?,
             condition: u.arbitrary()?,
-            // A question that nobody can put is refused early; let most have somebody.
+            // So are questions that nobody can put.
             handler: if u.ratio(1, 32)? { None } else { Some(u.arbitrary()?) },
             waits: u.arbitrary()?,
             reason: word(u, &["", "", "because"])?,
@@ -143,8 +145,11 @@ impl RuleInput {
     }
 
     fn label(&self) -> String {
+        if self.name.is_empty() { self.target_text() } else { self.name.to_owned() }
+    }
+
+    fn target_text(&self) -> String {
         match &self.target {
-            _ if !self.name.is_empty() => self.name.to_owned(),
             Target::Any => "*".to_owned(),
             Target::Server(server) => format!("{server}/*"),
             Target::Tool(name) => name.clone(),
@@ -175,7 +180,7 @@ impl<'a> Arbitrary<'a> for Input {
         }
         let servers = if u.ratio(7, 8)? { Some(some_servers(u)?) } else { None };
         let otherwise = if u.arbitrary()? { Otherwise::Closed } else { Otherwise::Open };
-        let names = if u.ratio(1, 4)? { Names::AsWritten } else { Names::OfTheTable };
+        let names = if u.arbitrary()? { Names::AsWritten } else { Names::OfTheTable };
         let mut calls = Vec::new();
         for _ in 0..=u.int_in_range(0..=3)? {
             calls.push(some_call(u)?);
@@ -187,9 +192,9 @@ impl<'a> Arbitrary<'a> for Input {
 fn some_servers(u: &mut Unstructured<'_>) -> Result<Vec<McpServer>> {
     let mut servers = Vec::new();
     for _ in 0..u.int_in_range(0..=3)? {
-        let name = word(u, SERVERS)?;
+        let name = if u.ratio(1, 8)? { some_name(u)? } else { word(u, WORDS)? };
         let server = McpServer::new(name);
-        let tools = [word(u, WORDS)?, word(u, WORDS)?];
+        let tools = [some_name(u)?, some_name(u)?];
         servers.push(match u.int_in_range(0..=7)? {
             0..=2 => server.enabled_tools(tools),
             3..=5 => server.disabled_tools(tools),
@@ -203,11 +208,11 @@ fn some_servers(u: &mut Unstructured<'_>) -> Result<Vec<McpServer>> {
 fn some_call(u: &mut Unstructured<'_>) -> Result<ToolCall> {
     let mut call = ToolCall::new(some_name(u)?);
     if u.arbitrary()? {
-        call = call.server(word(u, SERVERS)?);
+        call = call.server(some_name(u)?);
     }
     if u.ratio(1, 3)? {
         for _ in 0..=u.int_in_range(0..=2)? {
-            let (server, tool) = (word(u, SERVERS)?.to_owned(), word(u, WORDS)?.to_owned());
+            let (server, tool) = (some_name(u)?.to_owned(), some_name(u)?.to_owned());
             call.readings.push(Reading { server, tool });
         }
     }
@@ -247,6 +252,12 @@ impl<'a> Reference<'a> {
     fn new(input: &'a Input) -> std::result::Result<Self, PolicyError> {
         let mut rules: Vec<_> = input.rules.iter().collect();
         rules.sort_by_key(|rule| rule.level());
+        if input.names == Names::OfTheTable
+            && let Some(rule) = rules.iter().find(|rule| means_nothing(&rule.target))
+        {
+            let (rule, target) = (rule.label(), rule.target_text());
+            return Err(PolicyError::NeverMatches { rule, target });
+        }
         if input.servers.is_none()
             && let Some(rule) = rules.iter().find(|rule| rule.names_server())
         {
@@ -282,9 +293,8 @@ impl<'a> Reference<'a> {
         })
     }
 
-    /// What the first rule that applies says. `named` looks only at those that name the tool,
-    /// not at those about all tools, or about all of its server.
-    fn say(&self, (server, name): Meaning<'_>, call: &ToolCall, named: bool) -> Said<'a> {
+    /// What the first rule that applies says.
+    fn say(&self, (server, name): Meaning<'_>, call: &ToolCall, is_word: bool) -> Said<'a> {
         if let Some(server) = server
             && !self.offers(server, name)
         {
@@ -293,9 +303,9 @@ impl<'a> Reference<'a> {
             return Said::Refused(outcome(OutcomeKind::Denied, rule, message));
         }
         for &rule in &self.rules {
-            let (row, _) = rule.level();
-            let is_wide = row == 3 || row == 2 && server.is_some();
-            if named && is_wide || !means(&rule.target, self.names, server, name) {
+            // Without a server, a word for several tools is itself none of "all tools".
+            let is_none = is_word && server.is_none() && rule.target == Target::Any;
+            if is_none || !means(&rule.target, self.names, server, name) {
                 continue;
             }
             match rule.condition.map_or(Ok(true), |says| says.about(call)) {
@@ -347,7 +357,7 @@ impl<'a> Reference<'a> {
     }
 
     /// A call by one word for several servers and tools is refused where any reading is, asked
-    /// about once where any asks, and allowed where all are. A rule that names the word itself
+    /// about once where any asks, and allowed where all are. A rule about the word itself
     /// speaks for the readings about which no rule says anything.
     fn decide(&self, call: &ToolCall) -> Outcome {
         let meanings = meanings(call);

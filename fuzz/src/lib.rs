@@ -85,7 +85,7 @@ pub fn means(target: &Target, names: Names, server: Option<&str>, name: &str) ->
         Target::Server(whole) => server.is_some_and(|server| server == whole),
         Target::Tool(tool) => {
             server.is_none()
-                && (tool == name || names == Names::OfTheTable && same_tool(tool, name))
+                && (tool == name || names == Names::OfTheTable && tools::same(tool, name))
         }
         Target::Mcp { server: of, tool } => server == Some(of) && tool == name,
         Target::Written(text) => match (server, text.strip_suffix("/*")) {
@@ -96,7 +96,16 @@ pub fn means(target: &Target, names: Names, server: Option<&str>, name: &str) ->
     }
 }
 
-/// Whether the agent's own tools know these as names of one tool.
-fn same_tool(one: &str, other: &str) -> bool {
-    tools::TABLE.iter().any(|tool| tool.is_called(one) && tool.is_called(other))
+/// Whether a target is refused, since no tool is called so.
+pub fn means_nothing(target: &Target) -> bool {
+    let is_no_name = |name: &str| name.is_empty() || name.contains('*');
+    match target {
+        Target::Any => false,
+        Target::Tool(name) | Target::Server(name) => is_no_name(name),
+        Target::Mcp { server, tool } => is_no_name(server) || is_no_name(tool),
+        Target::Written(text) => {
+            let name = text.strip_suffix("/*").unwrap_or(text);
+            is_no_name(name) || name.starts_with('/') || name.ends_with('/')
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //! 3. **Dispatch.** One after the other; the first final verdict ends the chain. If anything was
 //!    rewritten, whoever has not seen the final payload is asked about it.
 //! 4. **Compose.** The strictest wins ([`crate::verdict`]).
-//! 5. **Record.** What was asked, answered, rewritten and decided ([`Record`]).
+//! 5. **Record.** What was asked, answered, rewritten and decided ([`Record`](crate::Record)).
 
 mod any;
 mod builder;

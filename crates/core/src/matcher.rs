@@ -3,7 +3,8 @@
 use std::fmt;
 
 use globset::GlobBuilder;
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::bytes::{RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder};
 
 use crate::target::{Subject, Target};
 
@@ -166,6 +167,9 @@ fn last_line(message: &str) -> String {
 }
 
 /// Many patterns, matched in one pass.
+///
+/// On bytes, which for text that is matched from end to end is the same: a set on text panics in
+/// `is_match` where several patterns can match nothing at all (regex-automata 0.4.18).
 #[derive(Debug, Clone)]
 pub(crate) struct PatternSet {
     set: RegexSet,
@@ -196,8 +200,9 @@ impl PatternSet {
                 Some(server) => std::borrow::Cow::Owned(format!("{server}/{}", key.name)),
             };
             // Asking whether any matches allocates nothing, and mostly none does.
-            if self.set.is_match(&text) {
-                for pattern in self.set.matches(&text) {
+            let text = text.as_bytes();
+            if self.set.is_match(text) {
+                for pattern in self.set.matches(text) {
                     if let Some(place) = self.places.get(pattern) {
                         found(*place);
                     }
@@ -245,6 +250,17 @@ mod tests {
         assert!(!matches(&Pattern::regex("a").unwrap(), "a\n"));
         assert!(!matches(&Pattern::regex("(?m)a").unwrap(), "a\nb"));
         assert!(matches(&Pattern::glob(r"a\\x41").unwrap(), r"a\x41"));
+    }
+
+    #[test]
+    fn a_set_of_patterns_that_match_nothing_at_all_is_matched() {
+        let patterns = [Pattern::regex("é").unwrap(), Pattern::regex(r"\b|x*").unwrap()];
+        let set = PatternSet::new((0u32..).zip(&patterns).collect()).unwrap();
+        for (name, places) in [("", vec![1]), ("é", vec![0]), ("xx", vec![1]), ("y", vec![])] {
+            let mut found = Vec::new();
+            set.matching(Subject::named(name), |place| found.push(place));
+            assert_eq!(found, places, "{name}");
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Runner {
             let inner = &*self.inner;
             let hooks = inner.hooks.peek();
             if inner.is_quiet(E::KIND) && E::chain(&hooks.chains).entries().is_empty() {
-                return Outcome::new(Parts::untouched(event, hooks.version, None));
+                return Outcome::untouched(event, hooks.version, None);
             }
             let unfinished =
                 inner.audit.as_ref().map(|audit| Unfinished::new(audit, inner, cx, E::KIND));
@@ -92,11 +92,11 @@ impl Runner {
             let matched = chain.matching(&event);
             if inner.is_quiet(E::KIND) && run::nobody(chain, &matched, &event) {
                 drop(matched);
-                return Outcome::new(Parts::untouched(event, hooks.version, Some(hooks)));
+                return Outcome::untouched(event, hooks.version, Some(hooks));
             }
 
             // 3. Dispatch.
-            let mut run = Run::new(inner, cx, chain, event);
+            let mut run = Run::new(inner, cx, chain, &hooks, event);
             for place in &matched.hooks {
                 if !run.ended() {
                     run.ask(*place).await;
@@ -134,14 +134,11 @@ impl Runner {
             }
 
             // 5. Record.
-            drop(matched);
-            let mut parts = run.finish();
-            parts.record.version = hooks.version;
-            parts.record.set = Some(hooks);
+            run.finish();
             if let Some(unfinished) = unfinished {
-                unfinished.finished(&parts);
+                unfinished.finished(&run.outcome.parts);
             }
-            Outcome::new(parts)
+            run.outcome
         }
     }
 

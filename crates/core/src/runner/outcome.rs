@@ -13,7 +13,7 @@ use crate::verdict::{Permission, Recovery, Verdict};
 #[derive(Debug, Clone)]
 #[must_use = "an outcome that is not looked at lets everything through"]
 pub struct Outcome<E: Event> {
-    parts: Parts<E>,
+    pub(super) parts: Parts<E>,
 }
 
 /// The parts of an [`Outcome`].
@@ -29,14 +29,6 @@ pub struct Parts<E: Event> {
     pub record: Record,
 }
 
-impl<E: Event> Parts<E> {
-    /// What comes of a dispatch in which nobody was asked yet.
-    pub(super) fn untouched(event: E, version: u64, set: Option<Arc<HookSet>>) -> Self {
-        let record = Record { version, set, ..Record::new(E::KIND) };
-        Self { verdict: E::Verdict::default(), extra: E::Extra::default(), event, record }
-    }
-}
-
 impl<E: Event> Deref for Outcome<E> {
     type Target = Parts<E>;
     fn deref(&self) -> &Parts<E> {
@@ -45,8 +37,18 @@ impl<E: Event> Deref for Outcome<E> {
 }
 
 impl<E: Event> Outcome<E> {
-    pub(super) fn new(parts: Parts<E>) -> Self {
-        Self { parts }
+    /// What comes of a dispatch in which nobody was asked yet.
+    #[inline]
+    pub(super) fn untouched(event: E, version: u64, set: Option<Arc<HookSet>>) -> Self {
+        let record = Record { version, set, ..Record::new(E::KIND) };
+        Self {
+            parts: Parts {
+                verdict: E::Verdict::default(),
+                extra: E::Extra::default(),
+                event,
+                record,
+            },
+        }
     }
 
     /// The parts, to keep. There is no way back from them to a permit.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::inspect::Whose;
-use super::{Inner, Parts, call};
+use super::{Inner, Outcome, Parts, call};
 use crate::answer::Answer;
 use crate::context::{Context, Marks, sealed::Node as _};
 use crate::dialect::{Mode, OnFailure};
@@ -63,7 +63,7 @@ pub(super) struct Run<'a, E: Event> {
     inner: &'a Inner,
     cx: &'a E::Scope,
     chain: &'a Chain<E>,
-    parts: Parts<E>,
+    pub(super) outcome: Outcome<E>,
     /// When the first hook was asked, and when the latest was done.
     clock: Option<(Instant, Instant)>,
     ended: bool,
@@ -74,10 +74,24 @@ pub(super) struct Run<'a, E: Event> {
 }
 
 impl<'a, E: Event> Run<'a, E> {
-    pub(super) fn new(inner: &'a Inner, cx: &'a E::Scope, chain: &'a Chain<E>, event: E) -> Self {
-        let parts = Parts::untouched(event, 0, None);
-        let seen = SmallVec::new();
-        Self { inner, cx, chain, parts, clock: None, ended: false, rewrites: 0, seen }
+    #[inline]
+    pub(super) fn new(
+        inner: &'a Inner,
+        cx: &'a E::Scope,
+        chain: &'a Chain<E>,
+        hooks: &Arc<HookSet>,
+        event: E,
+    ) -> Self {
+        Self {
+            inner,
+            cx,
+            chain,
+            outcome: Outcome::untouched(event, hooks.version, Some(Arc::clone(hooks))),
+            clock: None,
+            ended: false,
+            rewrites: 0,
+            seen: SmallVec::new(),
+        }
     }
 
     /// Whether the chain has ended.
@@ -115,7 +129,7 @@ impl<'a, E: Event> Run<'a, E> {
 
     async fn question(&mut self, place: u32, reask: bool) {
         let Some(entry) = self.chain.entry(place) else { return };
-        let wants = call::wants(&*entry.handler, &self.parts.event);
+        let wants = call::wants(&*entry.handler, &self.outcome.parts.event);
         if wants == Ok(false) {
             return;
         }
@@ -127,7 +141,7 @@ impl<'a, E: Event> Run<'a, E> {
                 let marked = reask.then(|| Box::new(self.cx.marked(marks())));
                 let ask = Ask {
                     cx: marked.as_deref().unwrap_or(self.cx),
-                    event: &self.parts.event,
+                    event: &self.outcome.parts.event,
                     reask,
                     runtime: &*self.inner.runtime,
                     limit: time.shared,
@@ -201,9 +215,9 @@ impl<'a, E: Event> Run<'a, E> {
             if question.reask {
                 // Who wrote the final payload may well be one to write again (it adds a flag, say);
                 // only its verdict on its own work counts. Others were overruled, and object.
-                let last = self.parts.record.rewrites.last();
+                let last = self.outcome.parts.record.rewrites.last();
                 let is_author = last.is_some_and(|last| last.place == question.place);
-                if !is_author && patch.clone().apply(&mut self.parts.event.clone()) {
+                if !is_author && patch.clone().apply(&mut self.outcome.parts.event.clone()) {
                     return Err(HookError::RewroteAgain);
                 }
                 answer.patch = None;
@@ -224,24 +238,24 @@ impl<'a, E: Event> Run<'a, E> {
         // What a hook refuses it does not also rewrite.
         if let Some(patch) = patch.filter(|_| !verdict.is_final()) {
             let written = to_value(&patch);
-            if patch.apply(&mut self.parts.event) {
+            if patch.apply(&mut self.outcome.parts.event) {
                 rewrote = true;
                 self.rewrites += 1;
                 if self.reasks() {
                     withdrawn = withdraw::<E>(&mut verdict, &mut extra);
                     self.withdraw_approvals();
                 }
-                self.parts.record.rewrites.push(Rewrite { place, patch: written });
+                self.outcome.parts.record.rewrites.push(Rewrite { place, patch: written });
             }
         }
         let mut added = None;
         if (!reask || !E::Extra::OUTLIVES_REWRITE) && !extra.is_empty() {
             added = extra::to_value(&extra);
-            self.parts.extra.append(extra);
+            self.outcome.parts.extra.append(extra);
         }
         self.ended |= verdict.is_final();
         self.join(verdict);
-        self.parts.record.answers.push(Answered {
+        self.outcome.parts.record.answers.push(Answered {
             place,
             word,
             reason,
@@ -258,9 +272,11 @@ impl<'a, E: Event> Run<'a, E> {
     /// What was approved is not what it was: an approval of it counts no more, and who gave it is
     /// asked again. What is stricter than an approval stays.
     fn withdraw_approvals(&mut self) {
-        if withdraw::<E>(&mut self.parts.verdict, &mut self.parts.extra) {
+        if withdraw::<E>(&mut self.outcome.parts.verdict, &mut self.outcome.parts.extra) {
             let word = E::Verdict::default().word();
-            for line in self.parts.record.answers.iter_mut().filter(|line| line.word != word) {
+            for line in
+                self.outcome.parts.record.answers.iter_mut().filter(|line| line.word != word)
+            {
                 line.withdrawn = true;
             }
         }
@@ -284,7 +300,7 @@ impl<'a, E: Event> Run<'a, E> {
             OnFailure::End => self.ended = true,
             OnFailure::Close => self.close(&mut line),
         }
-        self.parts.record.answers.push(line);
+        self.outcome.parts.record.answers.push(line);
     }
 
     fn close(&mut self, line: &mut Answered) {
@@ -296,8 +312,8 @@ impl<'a, E: Event> Run<'a, E> {
 
     fn join(&mut self, verdict: E::Verdict) {
         // As `join` has it, without moving the one that stays.
-        if verdict.rank() > self.parts.verdict.rank() {
-            self.parts.verdict = verdict;
+        if verdict.rank() > self.outcome.parts.verdict.rank() {
+            self.outcome.parts.verdict = verdict;
         }
     }
 
@@ -306,55 +322,58 @@ impl<'a, E: Event> Run<'a, E> {
         if E::KIND != Kind::ToolPre || self.rewrites == 0 || self.ended {
             return;
         }
-        let Some(call) = self.parts.event.tool_call() else { return };
+        let Some(call) = self.outcome.parts.event.tool_call() else { return };
         let validate = || (self.inner.validator)(call);
         let valid = catch_unwind(AssertUnwindSafe(validate))
             .unwrap_or_else(|panic| Err(format!("the check panicked: {}", panic_message(panic))));
         if let Err(message) = valid {
-            let place = self.parts.record.rewrites.last().map_or(0, |rewrite| rewrite.place);
+            let place =
+                self.outcome.parts.record.rewrites.last().map_or(0, |rewrite| rewrite.place);
             let error = Some(HookError::InvalidRewrite { message });
             let mut line = Answered { error, reask: true, ..Answered::by(place) };
             self.close(&mut line);
-            self.parts.record.answers.push(line);
+            self.outcome.parts.record.answers.push(line);
         }
     }
 
     /// Takes a round from the turn's budget where the verdict wants one.
     pub(super) fn spend_budget(&mut self) {
-        if !self.parts.verdict.goes_round() {
+        if !self.outcome.parts.verdict.goes_round() {
             return;
         }
         let Some(turn) = self.cx.current_turn() else { return };
         if !turn.take_round(self.inner.limits.rounds) {
-            let verdict = std::mem::take(&mut self.parts.verdict);
-            self.parts.verdict = verdict.without_budget(BUDGET_SPENT.to_owned());
-            self.parts.record.budget_spent = true;
+            let verdict = std::mem::take(&mut self.outcome.parts.verdict);
+            self.outcome.parts.verdict = verdict.without_budget(BUDGET_SPENT.to_owned());
+            self.outcome.parts.record.budget_spent = true;
         }
     }
 
     /// Sends the inspectors to work in the background, on a copy of what happened.
     pub(super) fn inspect_later(&mut self, hooks: &Arc<HookSet>, places: &[u32]) {
-        self.parts.record.id = self.inner.next_dispatch();
+        self.outcome.parts.record.id = self.inner.next_dispatch();
         let inspected = self.inner.inspections.submit(
             &self.inner.runtime,
             self.inner.limits.hook,
-            self.parts.record.id,
+            self.outcome.parts.record.id,
             hooks,
             places,
-            self.cx
-                .marked(Marks { reask: false, decided: Some(Arc::new(self.parts.verdict.word())) }),
-            self.parts.event.clone(),
+            self.cx.marked(Marks {
+                reask: false,
+                decided: Some(Arc::new(self.outcome.parts.verdict.word())),
+            }),
+            self.outcome.parts.event.clone(),
         );
-        self.parts.record.inspectors = inspected.map(|()| places.len());
+        self.outcome.parts.record.inspectors = inspected.map(|()| places.len());
     }
 
     /// Waits for the inspectors of what ends here.
     pub(super) async fn drain(&mut self, whose: Whose) {
-        self.parts.record.cut_off = self.inner.drain(whose, self.inner.limits.drain).await;
+        self.outcome.parts.record.cut_off = self.inner.drain(whose, self.inner.limits.drain).await;
     }
 
-    pub(super) fn finish(mut self) -> Parts<E> {
-        let Parts { verdict, record, .. } = &mut self.parts;
+    pub(super) fn finish(&mut self) {
+        let Parts { verdict, record, .. } = &mut self.outcome.parts;
         record.decision = verdict.word();
         verdict.reason().clone_into(&mut record.reason);
         record.took = self
@@ -363,7 +382,6 @@ impl<'a, E: Event> Run<'a, E> {
         if record.id == 0 && self.inner.audit.is_some() {
             record.id = self.inner.next_dispatch();
         }
-        self.parts
     }
 }
 

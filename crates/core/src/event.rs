@@ -50,6 +50,9 @@ pub trait Event:
 
     /// What matchers look at: the tool, the type of a subagent, else the event's name.
     fn subject(&self) -> Subject<'_>;
+
+    /// The event as one of all, for code that tells them apart when the program runs.
+    fn view(&self) -> EventRef<'_>;
 }
 
 pub(crate) mod sealed {
@@ -172,6 +175,10 @@ macro_rules! define_events {
                 fn subject(&self) -> Subject<'_> {
                     subject!(self, $subject)
                 }
+
+                fn view(&self) -> EventRef<'_> {
+                    EventRef::$event(self)
+                }
             }
 
             impl sealed::InTable for $event {
@@ -194,10 +201,36 @@ macro_rules! define_events {
             $($(#[$doc])* $event($event),)*
         }
 
+        /// An event of any kind, borrowed.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        pub enum EventRef<'a> {
+            $($(#[$doc])* $event(&'a $event),)*
+        }
+
+        impl EventRef<'_> {
+            /// Which event it is.
+            pub const fn kind(self) -> Kind {
+                match self { $(Self::$event(_) => Kind::$event,)* }
+            }
+        }
+
+        impl<'a> EventRef<'a> {
+            /// What matchers look at.
+            pub fn subject(self) -> Subject<'a> {
+                match self { $(Self::$event(event) => event.subject(),)* }
+            }
+        }
+
         impl AnyEvent {
             /// Which event it is.
             pub const fn kind(&self) -> Kind {
                 match self { $(Self::$event(_) => Kind::$event,)* }
+            }
+
+            /// The event, borrowed.
+            pub const fn view(&self) -> EventRef<'_> {
+                match self { $(Self::$event(event) => EventRef::$event(event),)* }
             }
 
             /// Reads the payload of an event of `kind`.

@@ -16,15 +16,58 @@ pub trait Extra: Clone + Default + PartialEq + std::fmt::Debug + Serialize + Sen
     /// Whether nothing is added.
     fn is_empty(&self) -> bool;
 
+    /// Reads what was added in neutral form; what this event has no place for comes back as the
+    /// error.
+    fn from_additions(additions: Additions) -> Result<Self, Misplaced>;
+
+    /// Its neutral form.
+    fn additions(&self) -> Additions;
+
     /// Whether it still holds when the payload is rewritten after it was given. What was
     /// permitted for other arguments does not; a text does.
     const OUTLIVES_REWRITE: bool = true;
+}
+
+/// What can be added, in the form that dialects read and write.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Additions {
+    /// Texts for the model.
+    pub context: Vec<String>,
+    /// Steps for the trajectory.
+    pub steps: Vec<Step>,
+    /// Resources that a call may use.
+    pub overrides: Vec<String>,
+}
+
+/// Something added that the event has no place for, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misplaced(pub &'static str);
+
+impl Additions {
+    /// Fails where something is left that the event has no place for.
+    fn nothing_else(self) -> Result<(), Misplaced> {
+        if !self.context.is_empty() {
+            Err(Misplaced("add context"))
+        } else if !self.steps.is_empty() {
+            Err(Misplaced("inject steps"))
+        } else if !self.overrides.is_empty() {
+            Err(Misplaced("override permissions"))
+        } else {
+            Ok(())
+        }
+    }
 }
 
 impl Extra for () {
     fn append(&mut self, _later: Self) {}
     fn is_empty(&self) -> bool {
         true
+    }
+    fn from_additions(additions: Additions) -> Result<Self, Misplaced> {
+        additions.nothing_else()
+    }
+    fn additions(&self) -> Additions {
+        Additions::default()
     }
 }
 
@@ -39,6 +82,13 @@ impl Extra for Texts {
     }
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+    fn from_additions(mut additions: Additions) -> Result<Self, Misplaced> {
+        let context = std::mem::take(&mut additions.context);
+        additions.nothing_else().map(|()| Self(context))
+    }
+    fn additions(&self) -> Additions {
+        Additions { context: self.0.clone(), ..Additions::default() }
     }
 }
 
@@ -55,6 +105,13 @@ impl Extra for Overrides {
     }
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+    fn from_additions(mut additions: Additions) -> Result<Self, Misplaced> {
+        let overrides = std::mem::take(&mut additions.overrides);
+        additions.nothing_else().map(|()| Self(overrides))
+    }
+    fn additions(&self) -> Additions {
+        Additions { overrides: self.0.clone(), ..Additions::default() }
     }
 }
 
@@ -97,6 +154,15 @@ impl Extra for Injection {
     }
     fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.context.is_empty()
+    }
+    fn from_additions(mut additions: Additions) -> Result<Self, Misplaced> {
+        let steps = std::mem::take(&mut additions.steps);
+        let context = std::mem::take(&mut additions.context);
+        additions.nothing_else().map(|()| Self { steps, context })
+    }
+    fn additions(&self) -> Additions {
+        let Self { steps, context } = self.clone();
+        Additions { context, steps, ..Additions::default() }
     }
 }
 

@@ -43,6 +43,7 @@ pub mod extra;
 pub mod hook;
 pub mod mask;
 pub mod matcher;
+pub mod neutral;
 pub mod patch;
 pub mod policy;
 pub mod record;
@@ -60,7 +61,7 @@ pub use context::{
 };
 pub use dialect::{Dialect, Mode};
 pub use error::{BoxError, HookError};
-pub use event::{AnyEvent, Event, Kind};
+pub use event::{AnyEvent, Event, EventRef, Kind};
 pub use hook::{Handle, Hook, HookResult};
 pub use record::Record;
 pub use registry::Registration;

@@ -1,17 +1,15 @@
 //! Which instances of an event a hook asks for, by the event's subject.
 
-use std::fmt;
+mod expression;
+mod plain;
 
-use globset::GlobBuilder;
-use regex::bytes::{RegexSet, RegexSetBuilder};
-use regex::{Regex, RegexBuilder};
+use std::fmt;
+use std::sync::Arc;
+
+pub(crate) use expression::{Expression, ExpressionSet};
+pub(crate) use plain::{Piece, Rest};
 
 use crate::target::{Subject, Target};
-
-/// The most a compiled pattern may take, so that a hook file cannot exhaust memory.
-const PATTERN_SIZE_LIMIT: usize = 1 << 20;
-/// The most all patterns of an event may take together.
-const SET_SIZE_LIMIT: usize = 64 << 20;
 
 /// Which subjects a hook asks for. Compiled when it is registered, never when it is asked.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +32,26 @@ impl Matcher {
         }
     }
 
+    /// Any of these tools, each as [`Target::parse`] reads it. A hook that asks for none of them is
+    /// refused where it is registered.
+    ///
+    /// ```
+    /// use tollgate_core::matcher::Matcher;
+    ///
+    /// let matcher = Matcher::one_of(["run_command", "docs/search", "git/*"]);
+    /// assert_eq!(matcher.to_string(), "run_command, docs/search, git/*");
+    /// assert_eq!(Matcher::one_of(["run_command", "*"]).to_string(), "*");
+    /// ```
+    pub fn one_of<S: AsRef<str>>(targets: impl IntoIterator<Item = S>) -> Self {
+        let targets = targets.into_iter().map(|target| Target::parse(target.as_ref()));
+        let targets: Vec<_> = targets.collect();
+        if targets.contains(&Target::Any) { Self::All } else { Self::Targets(targets) }
+    }
+
     /// Whatever this regular expression matches from end to end.
+    ///
+    /// Names, lists of names and beginnings or ends of names (`run_command|view_.*`) cost nothing
+    /// but a look-up, however many hooks have one.
     pub fn regex(pattern: &str) -> Result<Self, PatternError> {
         Pattern::regex(pattern).map(Self::Pattern)
     }
@@ -82,133 +99,49 @@ pub struct PatternError {
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
-    source: String,
-    regex: Regex,
+    form: Form,
+}
+
+/// What a pattern comes down to.
+#[derive(Debug, Clone)]
+pub(crate) enum Form {
+    /// Names and parts of names, any of which may match.
+    Plain(Vec<Piece>),
+    Expression(Arc<Expression>),
 }
 
 impl Pattern {
     /// A regular expression.
     pub fn regex(text: &str) -> Result<Self, PatternError> {
-        let error = |error: regex::Error| PatternError {
-            pattern: text.to_owned(),
-            form: "regular expression",
-            message: last_line(&error.to_string()),
+        let form = match plain::of_regex(text) {
+            Some(pieces) => Form::Plain(pieces),
+            None => Form::Expression(Expression::of_regex(text)?),
         };
-        // Alone first: what is only valid inside the group below is not valid.
-        RegexBuilder::new(text).size_limit(PATTERN_SIZE_LIMIT).build().map_err(error)?;
-        Self::compile(text, format!("^(?:{text})$")).map_err(error)
+        Ok(Self { text: text.to_owned(), form })
     }
 
     /// A glob.
     pub fn glob(text: &str) -> Result<Self, PatternError> {
-        let error = |message: String| PatternError {
-            pattern: text.to_owned(),
-            form: "glob",
-            message: last_line(&message),
+        let form = match plain::of_glob(text) {
+            Some(pieces) => Form::Plain(pieces),
+            None => Form::Expression(Expression::of_glob(text)?),
         };
-        let glob = GlobBuilder::new(text)
-            .literal_separator(true)
-            .build()
-            .map_err(|problem| error(problem.kind().to_string()))?;
-        Self::compile(text, as_text_expression(glob.regex()))
-            .map_err(|problem| error(problem.to_string()))
+        Ok(Self { text: text.to_owned(), form })
     }
 
-    fn compile(text: &str, source: String) -> Result<Self, regex::Error> {
-        let regex = RegexBuilder::new(&source)
-            .dot_matches_new_line(true)
-            .size_limit(PATTERN_SIZE_LIMIT)
-            .build()?;
-        Ok(Self { text: text.to_owned(), source, regex })
+    pub(crate) fn form(&self) -> &Form {
+        &self.form
     }
 
     /// Whether it matches.
     pub fn matches(&self, subject: Subject<'_>) -> bool {
-        subject.keys().any(|key| match key.server {
-            None => self.regex.is_match(key.name),
-            Some(server) => self.regex.is_match(&format!("{server}/{}", key.name)),
-        })
-    }
-}
-
-/// Globs become expressions on bytes, in which `é` is `\xC3\xA9` and `?` is one byte. Ours match
-/// text: this writes the characters back.
-fn as_text_expression(bytes: &str) -> String {
-    let source = bytes.replace("(?-u)", "");
-    let mut text = String::with_capacity(source.len());
-    let mut escaped = Vec::new();
-    let mut rest = source.as_str();
-    loop {
-        let byte = rest.strip_prefix("\\x").and_then(|hex| hex.get(..2));
-        if let Some(byte) = byte.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            escaped.push(byte);
-            rest = rest.get(4..).unwrap_or_default();
-            continue;
-        }
-        if !escaped.is_empty() {
-            text.push_str(&regex::escape(&String::from_utf8_lossy(&escaped)));
-            escaped.clear();
-        }
-        // An escaped backslash is not the beginning of an escaped byte.
-        if rest.starts_with("\\\\") {
-            text.push_str("\\\\");
-            rest = rest.get(2..).unwrap_or_default();
-            continue;
-        }
-        let Some(next) = rest.chars().next() else { return text };
-        text.push(next);
-        rest = rest.get(next.len_utf8()..).unwrap_or_default();
-    }
-}
-
-fn last_line(message: &str) -> String {
-    let line = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(message);
-    line.trim().trim_start_matches("error: ").to_owned()
-}
-
-/// Many patterns, matched in one pass.
-///
-/// On bytes, which for text that is matched from end to end is the same: a set on text panics in
-/// `is_match` where several patterns can match nothing at all (regex-automata 0.4.18).
-#[derive(Debug, Clone)]
-pub(crate) struct PatternSet {
-    set: RegexSet,
-    places: Vec<u32>,
-}
-
-impl PatternSet {
-    /// Compiles the patterns with the place that each stands for.
-    pub(crate) fn new(patterns: Vec<(u32, &Pattern)>) -> Result<Self, PatternError> {
-        let sources = patterns.iter().map(|(_, pattern)| &pattern.source);
-        let set = RegexSetBuilder::new(sources)
-            .dot_matches_new_line(true)
-            .size_limit(SET_SIZE_LIMIT)
-            .build()
-            .map_err(|error| PatternError {
-                pattern: format!("{} patterns of one event", patterns.len()),
-                form: "set",
-                message: last_line(&error.to_string()),
-            })?;
-        Ok(Self { set, places: patterns.into_iter().map(|(place, _)| place).collect() })
-    }
-
-    /// The places of the patterns that match, in their order.
-    pub(crate) fn matching(&self, subject: Subject<'_>, mut found: impl FnMut(u32)) {
-        for key in subject.keys() {
-            let text = match key.server {
-                None => std::borrow::Cow::Borrowed(key.name),
-                Some(server) => std::borrow::Cow::Owned(format!("{server}/{}", key.name)),
-            };
-            // Asking whether any matches allocates nothing, and mostly none does.
-            let text = text.as_bytes();
-            if self.set.is_match(text) {
-                for pattern in self.set.matches(text) {
-                    if let Some(place) = self.places.get(pattern) {
-                        found(*place);
-                    }
-                }
+        subject.keys().any(|key| {
+            let text = key.text();
+            match &self.form {
+                Form::Plain(pieces) => pieces.iter().any(|piece| piece.matches(&text)),
+                Form::Expression(expression) => expression.matches(&text),
             }
-        }
+        })
     }
 }
 
@@ -250,17 +183,6 @@ mod tests {
         assert!(!matches(&Pattern::regex("a").unwrap(), "a\n"));
         assert!(!matches(&Pattern::regex("(?m)a").unwrap(), "a\nb"));
         assert!(matches(&Pattern::glob(r"a\\x41").unwrap(), r"a\x41"));
-    }
-
-    #[test]
-    fn a_set_of_patterns_that_match_nothing_at_all_is_matched() {
-        let patterns = [Pattern::regex("é").unwrap(), Pattern::regex(r"\b|x*").unwrap()];
-        let set = PatternSet::new((0u32..).zip(&patterns).collect()).unwrap();
-        for (name, places) in [("", vec![1]), ("é", vec![0]), ("xx", vec![1]), ("y", vec![])] {
-            let mut found = Vec::new();
-            set.matching(Subject::named(name), |place| found.push(place));
-            assert_eq!(found, places, "{name}");
-        }
     }
 
     #[test]

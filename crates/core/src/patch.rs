@@ -10,6 +10,38 @@ use crate::event::{Args, Event, SubagentStop, ToolPost, ToolPre, TurnEnd, TurnSt
 pub trait Patch<E>: Clone + PartialEq + std::fmt::Debug + Serialize + Send + Sync {
     /// Carries it out. Returns whether anything is different now.
     fn apply(self, event: &mut E) -> bool;
+
+    /// Reads a rewrite in neutral form; one that this event does not have comes back.
+    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite>;
+
+    /// Its neutral form.
+    fn rewrite(&self) -> Rewrite;
+}
+
+/// What can be rewritten, in the form that dialects read and write.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Rewrite {
+    /// These arguments of a call.
+    Args(Args),
+    /// The prompt.
+    Prompt(String),
+    /// The response.
+    Response(String),
+    /// The result of a tool or subagent.
+    Result(Value),
+}
+
+impl Rewrite {
+    /// What it rewrites, in a word.
+    pub const fn what(&self) -> &'static str {
+        match self {
+            Self::Args(_) => "arguments",
+            Self::Prompt(_) => "prompt",
+            Self::Response(_) => "response",
+            Self::Result(_) => "result",
+        }
+    }
 }
 
 /// No rewrite exists: a type without values.
@@ -19,6 +51,12 @@ pub enum Never {}
 impl<E: Event> Patch<E> for Never {
     fn apply(self, _event: &mut E) -> bool {
         match self {}
+    }
+    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
+        Err(rewrite)
+    }
+    fn rewrite(&self) -> Rewrite {
+        match *self {}
     }
 }
 
@@ -42,6 +80,15 @@ impl Patch<ToolPre> for ArgsPatch {
         }
         changed
     }
+    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
+        match rewrite {
+            Rewrite::Args(value) => Ok(Self(value)),
+            other => Err(other),
+        }
+    }
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::Args(self.0.clone())
+    }
 }
 
 /// Another prompt.
@@ -52,6 +99,15 @@ pub struct PromptPatch(pub String);
 impl Patch<TurnStart> for PromptPatch {
     fn apply(self, event: &mut TurnStart) -> bool {
         replace(&mut event.prompt, self.0)
+    }
+    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
+        match rewrite {
+            Rewrite::Prompt(value) => Ok(Self(value)),
+            other => Err(other),
+        }
+    }
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::Prompt(self.0.clone())
     }
 }
 
@@ -64,6 +120,15 @@ impl Patch<TurnEnd> for ResponsePatch {
     fn apply(self, event: &mut TurnEnd) -> bool {
         replace(&mut event.response, self.0)
     }
+    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
+        match rewrite {
+            Rewrite::Response(value) => Ok(Self(value)),
+            other => Err(other),
+        }
+    }
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::Response(self.0.clone())
+    }
 }
 
 /// Another result of a tool or a subagent.
@@ -75,11 +140,29 @@ impl Patch<ToolPost> for ResultPatch {
     fn apply(self, event: &mut ToolPost) -> bool {
         replace(&mut event.result, self.0)
     }
+    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
+        match rewrite {
+            Rewrite::Result(value) => Ok(Self(value)),
+            other => Err(other),
+        }
+    }
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::Result(self.0.clone())
+    }
 }
 
 impl Patch<SubagentStop> for ResultPatch {
     fn apply(self, event: &mut SubagentStop) -> bool {
         replace(&mut event.result, Some(self.0))
+    }
+    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
+        match rewrite {
+            Rewrite::Result(value) => Ok(Self(value)),
+            other => Err(other),
+        }
+    }
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::Result(self.0.clone())
     }
 }
 

@@ -4,8 +4,9 @@
 //!
 //! Hooks run by priority, lower numbers first (the default is 0); at the same priority by layer
 //! (system, user, project, code); in the same layer in the order they were registered, which for
-//! files is their place in the file. Policies come behind all other hooks, on the final
-//! arguments.
+//! files is their place in the file; hooks that were loaded ([`Runner::reload`](crate::Runner))
+//! come behind those of the same layer that were not. Policies come behind all other hooks, on the
+//! final arguments.
 //!
 //! ```
 //! use tollgate_core::prelude::*;
@@ -25,6 +26,7 @@
 
 mod chain;
 mod index;
+mod patterns;
 
 use std::fmt;
 use std::sync::Arc;
@@ -83,6 +85,8 @@ pub struct HookInfo {
     pub deadline: Option<Duration>,
     /// Whether it is one of the policies, which run last.
     pub is_policy: bool,
+    /// Whether it came with [`Runner::reload`](crate::Runner::reload), and goes with the next one.
+    pub loaded: bool,
 }
 
 /// A hook and how it is to be registered.
@@ -150,6 +154,12 @@ pub enum RegisterError {
         /// What it asks for.
         target: String,
     },
+    /// It asks for one of no tools.
+    #[error("hook `{hook}` asks for one of no tools and would never run")]
+    NoTargets {
+        /// The hook.
+        hook: String,
+    },
     /// It has both a pattern and tools, or two patterns.
     #[error("hook `{hook}` has more than one matcher: give it tools or one pattern")]
     TwoMatchers {
@@ -201,6 +211,7 @@ impl Registration {
                 matcher: Matcher::All,
                 deadline: None,
                 is_policy: false,
+                loaded: false,
             },
             install: Install(Vec::new()),
             problem: None,

@@ -150,12 +150,48 @@ impl Runner {
         Ok(())
     }
 
+    /// Replaces all hooks that came with the last `reload` by these, in one step, and returns the
+    /// new [version](Self::version). Hooks that were registered otherwise stay, in their order.
+    ///
+    /// A dispatch has all of the old hooks or all of the new ones: those under way go on with the
+    /// set they began with. Where one of the new hooks cannot be registered, nothing changes and
+    /// the old ones stay in force.
+    ///
+    /// ```
+    /// use tollgate_core::prelude::*;
+    ///
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let say = |name: &str| inspect(name, |_cx, _call: &ToolPre| ());
+    /// let runner = Runner::builder().register(say("in code")).build()?;
+    /// let names = || -> Vec<_> { runner.hooks(Kind::ToolPre).map(|h| h.name.clone()).collect() };
+    ///
+    /// runner.reload([say("a"), say("b")])?;
+    /// assert_eq!(names(), ["in code", "a", "b"]);
+    /// runner.reload([say("c").tool("run_command")])?;
+    /// assert_eq!(names(), ["in code", "c"]);
+    /// assert!(runner.reload([say("d"), say("e").regex("(")]).is_err());
+    /// assert_eq!(names(), ["in code", "c"]);
+    /// # Ok(()) }
+    /// ```
+    pub fn reload(
+        &self,
+        registrations: impl IntoIterator<Item = Registration>,
+    ) -> Result<u64, RegisterError> {
+        // Whatever makes them does so before the lock is taken, as it may use this runner.
+        let registrations: Vec<_> = registrations.into_iter().collect();
+        let _one_at_a_time = lock(&self.inner.registering);
+        let set = self.inner.hooks.get().reloaded(registrations)?;
+        let version = set.version;
+        self.inner.hooks.replace(set);
+        Ok(version)
+    }
+
     /// The hooks of an event, in the order they run.
     pub fn hooks(&self, kind: Kind) -> impl Iterator<Item = Arc<HookInfo>> {
         self.inner.hooks.get().chains.infos(kind).into_iter()
     }
 
-    /// The version of the set of hooks; each registration makes a new one.
+    /// The version of the set of hooks; each registration and each reload makes a new one.
     pub fn version(&self) -> u64 {
         self.inner.hooks.get().version
     }

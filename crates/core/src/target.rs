@@ -1,5 +1,6 @@
 //! Which tool: the names that hooks and policies match, compiled so that a look-up is one hash.
 
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
 use hashbrown::{Equivalent, HashMap};
@@ -92,9 +93,27 @@ pub(crate) struct Key<'a> {
     pub(crate) name: &'a str,
 }
 
+impl<'a> Key<'a> {
+    /// As patterns see it: a name, or `server/tool`.
+    pub(crate) fn text(self) -> Cow<'a, str> {
+        match self.server {
+            None => Cow::Borrowed(self.name),
+            Some(server) => Cow::Owned([server, "/", self.name].concat()),
+        }
+    }
+
+    /// Every server and name that patterns see as this text.
+    pub(crate) fn all_written(text: &'a str) -> impl Iterator<Item = Self> {
+        let of_servers = text.match_indices('/').filter_map(move |(at, _)| {
+            Some(Key { server: Some(text.get(..at)?), name: text.get(at + 1..)? })
+        });
+        std::iter::once(Key { server: None, name: text }).chain(of_servers)
+    }
+}
+
 /// A server and a name, owned: the key of [`Targets`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct OwnedKey {
+pub(crate) struct OwnedKey {
     server: Option<Box<str>>,
     name: Box<str>,
 }
@@ -102,6 +121,10 @@ struct OwnedKey {
 impl OwnedKey {
     fn borrow(&self) -> Key<'_> {
         Key { server: self.server.as_deref(), name: &self.name }
+    }
+
+    pub(crate) fn is(&self, key: Key<'_>) -> bool {
+        self.borrow() == key
     }
 }
 
@@ -115,12 +138,6 @@ impl Hash for OwnedKey {
 impl From<Key<'_>> for OwnedKey {
     fn from(key: Key<'_>) -> Self {
         Self { server: key.server.map(Into::into), name: key.name.into() }
-    }
-}
-
-impl<'a> From<Key<'a>> for Subject<'a> {
-    fn from(key: Key<'a>) -> Self {
-        Self { server: key.server, name: key.name, readings: &[] }
     }
 }
 
@@ -156,8 +173,8 @@ impl<V> Targets<V> {
         self.map.entry(OwnedKey::from(key)).or_default()
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (Key<'_>, &mut V)> {
-        self.map.iter_mut().map(|(key, value)| (key.borrow(), value))
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.map.reserve(more);
     }
 }
 
@@ -244,17 +261,9 @@ impl Target {
                 Names::AsWritten => vec![tool(name)],
             },
             Self::Mcp { server, tool } => vec![Key { server: Some(server), name: tool }],
+            Self::Written(text) if text.ends_with("/*") => vec![tool(text)],
             Self::Written(text) => {
-                let mut keys = vec![Key { server: None, name: text }];
-                if !text.ends_with("/*") {
-                    keys.extend(text.match_indices('/').filter(|(at, _)| *at > 0).filter_map(
-                        |(at, _)| {
-                            let (server, tool) = text.split_at_checked(at)?;
-                            Some(Key { server: Some(server), name: tool.get(1..)? })
-                        },
-                    ));
-                }
-                keys
+                Key::all_written(text).filter(|key| key.server != Some("")).collect()
             }
         }
     }

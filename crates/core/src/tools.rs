@@ -141,7 +141,7 @@ impl Tool {
         self.name == name || self.aliases.contains(&name)
     }
 
-    fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 }
@@ -161,6 +161,11 @@ pub fn lookup(name: &str) -> Option<&'static Tool> {
 /// The names in the table of the tool that is called `alias` by some.
 pub(crate) fn names_in_use(alias: &str) -> impl Iterator<Item = &'static str> {
     TABLE.iter().filter(move |tool| tool.aliases.contains(&alias)).map(|tool| tool.name)
+}
+
+/// The other names of the tool that has this name in the table.
+pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
+    TABLE.iter().filter(move |tool| tool.name == name).flat_map(|tool| tool.aliases).copied()
 }
 
 /// Whether two names are of one tool.

@@ -154,6 +154,57 @@ fn a_dispatch_sees_one_set_of_hooks() {
 }
 
 #[test]
+fn a_dispatch_sees_all_of_what_was_loaded_or_nothing_of_it() {
+    check(|| {
+        block_on(async {
+            // Found in three ways, so that all of the index has to be of one set.
+            let loaded = |generation: &str| {
+                ["t", "t.*", "[t]+"].map(|pattern| {
+                    decide_async(format!("{generation} {pattern}"), |_cx, _: &ToolPre| async {
+                        yield_now().await;
+                        Ok(Decision::none())
+                    })
+                    .regex(pattern)
+                })
+            };
+            let in_code = decide("in code", |_cx, _: &ToolPre| Decision::none());
+            let runner = Runner::builder().runtime(runtime()).register(in_code).build().unwrap();
+            assert_eq!(runner.reload(loaded("0")), Ok(2));
+            let reloading: Vec<_> = ["1", "2"]
+                .into_iter()
+                .map(|generation| {
+                    let (runner, hooks) = (runner.clone(), loaded(generation));
+                    spawn(async move {
+                        runner.reload(hooks).unwrap();
+                    })
+                })
+                .collect();
+            let dispatching: Vec<_> = (0..2)
+                .map(|_| {
+                    let runner = runner.clone();
+                    spawn(async move {
+                        let operation =
+                            SessionContext::new(SessionInfo::default()).turn().operation();
+                        let event = ToolPre::from(ToolCall::new("t"));
+                        let record = runner.dispatch(&operation, event).await.into_parts().record;
+                        let name = |answer| record.hook(answer).unwrap().name.clone();
+                        let names: Vec<_> = record.answers.iter().map(name).collect();
+                        assert_eq!(names.len(), 4, "{names:?}");
+                        assert_eq!(names[0], "in code");
+                        assert!(names[1..].iter().all(|name| name[..1] == names[1][..1]));
+                    })
+                })
+                .collect();
+            for task in reloading.into_iter().chain(dispatching) {
+                task.await.unwrap();
+            }
+            assert_eq!(runner.version(), 4, "no reload was lost");
+            assert_eq!(runner.hooks(Kind::ToolPre).count(), 4);
+        });
+    });
+}
+
+#[test]
 fn updates_of_a_context_are_atomic_and_writes_stay_in_their_scope() {
     check(|| {
         block_on(async {

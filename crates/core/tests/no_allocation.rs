@@ -114,4 +114,18 @@ fn with_patterns_that_do_not_match() {
     let globs = (0..20).map(|n| quiet(format!("glob-{n}")).glob(&format!("file_{n}_*")));
     let runner = build(regexes.chain(globs));
     assert_eq!(allocations(&runner, &own_tool()), 0);
+    // Names that no table has and no hook mentions are remembered.
+    assert_eq!(allocations(&runner, &mcp_tool()), 0);
+    assert_eq!(allocations(&runner, &ToolCall::new("another").into()), 0);
+}
+
+#[test]
+fn with_more_names_than_are_remembered() {
+    let globs = (0..20).map(|n| quiet(format!("glob-{n}")).glob(&format!("file_{n}_*")));
+    let runner = build(globs.chain([quiet("regex".to_owned()).regex("[a-f]+_.*")]));
+    for number in 0..1000 {
+        let event = ToolPre::from(ToolCall::new(format!("name-{number}")));
+        drop(now(runner.dispatch(&operation(), event)));
+    }
+    assert_eq!(allocations(&runner, &ToolCall::new("one more").into()), 0);
 }

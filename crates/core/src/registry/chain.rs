@@ -39,27 +39,34 @@ impl<E: Event> Entry<E> {
         if self.narrowed { &self.info.matcher } else { &Matcher::All }
     }
 
-    /// The key of the one order: band, priority, layer. What is equal keeps its place.
-    fn order(&self) -> (bool, i64, Layer) {
-        (self.info.is_policy, self.info.priority, self.info.layer)
+    /// The key of the one order: band, priority, layer. What is equal keeps its place, and what
+    /// is loaded comes behind the rest, so that loading it again does not move it.
+    fn order(&self) -> (bool, i64, Layer, bool) {
+        (self.info.is_policy, self.info.priority, self.info.layer, self.info.loaded)
     }
 }
 
 /// The hooks of one event, in order, and who of them is asked about what.
 pub struct Chain<E: Event> {
     entries: Vec<Entry<E>>,
-    index: Index,
+    index: Arc<Index>,
+    /// Whether the index is of other hooks.
+    changed: bool,
 }
 
 impl<E: Event> Default for Chain<E> {
     fn default() -> Self {
-        Self { entries: Vec::new(), index: Index::default() }
+        Self { entries: Vec::new(), index: Arc::default(), changed: false }
     }
 }
 
 impl<E: Event> Clone for Chain<E> {
     fn clone(&self) -> Self {
-        Self { entries: self.entries.clone(), index: self.index.clone() }
+        Self {
+            entries: self.entries.clone(),
+            index: Arc::clone(&self.index),
+            changed: self.changed,
+        }
     }
 }
 
@@ -78,9 +85,19 @@ impl<E: Event> Chain<E> {
             narrowed,
             handler,
         });
+        self.changed = true;
+    }
+
+    fn remove_loaded(&mut self) {
+        let before = self.entries.len();
+        self.entries.retain(|entry| !entry.info.loaded);
+        self.changed |= self.entries.len() < before;
     }
 
     fn compile(&mut self) -> Result<(), PatternError> {
+        if !std::mem::take(&mut self.changed) {
+            return Ok(());
+        }
         self.entries.sort_by_key(Entry::order);
         let members = self.entries.iter().enumerate().map(|(place, entry)| Member {
             place: u32::try_from(place).unwrap_or(u32::MAX),
@@ -91,7 +108,7 @@ impl<E: Event> Chain<E> {
                 (_, false) => Role::Hook,
             },
         });
-        self.index = Index::new(&members.collect::<Vec<_>>())?;
+        self.index = Arc::new(Index::new(&members.collect::<Vec<_>>())?);
         Ok(())
     }
 
@@ -138,37 +155,64 @@ impl HookSet {
     ) -> Result<Self, RegisterError> {
         let mut chains = self.chains.clone();
         for registration in registrations {
-            let Registration { info, install, problem } = registration;
-            if info.name.is_empty() {
-                return Err(RegisterError::NoName);
-            }
-            match problem {
-                Some(Problem::Pattern(problem)) => {
-                    return Err(RegisterError::Pattern { hook: info.name, problem });
-                }
-                Some(Problem::TwoMatchers) => {
-                    return Err(RegisterError::TwoMatchers { hook: info.name });
-                }
-                None => {}
-            }
-            if let (false, Matcher::Targets(targets)) = (info.is_policy, &info.matcher)
-                && let Some(target) = targets.iter().find(|target| target.means_nothing())
-            {
-                let target = target.to_string();
-                return Err(RegisterError::NeverMatches { hook: info.name, target });
-            }
-            let info = Arc::new(info);
-            let mut installed = 0;
-            for install in install.0 {
-                installed += install(&info, &mut chains)?;
-            }
-            if installed == 0 {
-                return Err(RegisterError::NoEvents { hook: info.name.clone() });
-            }
+            install(registration, &mut chains)?;
         }
+        self.followed_by(chains)
+    }
+
+    /// This set with these loaded hooks in place of those it has.
+    pub(crate) fn reloaded(
+        &self,
+        registrations: impl IntoIterator<Item = Registration>,
+    ) -> Result<Self, RegisterError> {
+        let mut chains = self.chains.clone();
+        chains.remove_loaded();
+        for mut registration in registrations {
+            registration.info.loaded = true;
+            install(registration, &mut chains)?;
+        }
+        self.followed_by(chains)
+    }
+
+    fn followed_by(&self, mut chains: Chains) -> Result<Self, RegisterError> {
         chains.compile()?;
         Ok(Self { version: self.version + 1, chains })
     }
+}
+
+/// Puts a hook into its chains, which are not compiled yet.
+fn install(registration: Registration, chains: &mut Chains) -> Result<(), RegisterError> {
+    let Registration { info, install, problem } = registration;
+    if info.name.is_empty() {
+        return Err(RegisterError::NoName);
+    }
+    match problem {
+        Some(Problem::Pattern(problem)) => {
+            return Err(RegisterError::Pattern { hook: info.name, problem });
+        }
+        Some(Problem::TwoMatchers) => {
+            return Err(RegisterError::TwoMatchers { hook: info.name });
+        }
+        None => {}
+    }
+    if let (false, Matcher::Targets(targets)) = (info.is_policy, &info.matcher) {
+        if targets.is_empty() {
+            return Err(RegisterError::NoTargets { hook: info.name });
+        }
+        if let Some(target) = targets.iter().find(|target| target.means_nothing()) {
+            let target = target.to_string();
+            return Err(RegisterError::NeverMatches { hook: info.name, target });
+        }
+    }
+    let info = Arc::new(info);
+    let mut installed = 0;
+    for install in install.0 {
+        installed += install(&info, chains)?;
+    }
+    if installed == 0 {
+        return Err(RegisterError::NoEvents { hook: info.name.clone() });
+    }
+    Ok(())
 }
 
 macro_rules! define_chains {
@@ -220,6 +264,10 @@ macro_rules! define_chains {
                         self.$hook.push(info, rule, true, handler);
                     })*
                 }
+            }
+
+            fn remove_loaded(&mut self) {
+                $(self.$hook.remove_loaded();)*
             }
 
             fn compile(&mut self) -> Result<(), RegisterError> {

@@ -1,11 +1,14 @@
 //! Who is asked about which subject, worked out when hooks are registered.
 
+use std::sync::OnceLock;
+
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use crate::matcher::{Matcher, PatternError, PatternSet};
+use super::patterns::{Patterns, PatternsBuilder};
+use crate::matcher::{Form, Matcher, PatternError, Piece};
 use crate::target::{Key, Names, Subject, Target, Targets};
-use crate::tools;
+use crate::tools::{self, Tool};
 
 /// What a hook is in its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,14 +48,18 @@ impl Asked {
         }
     }
 
-    fn add(&mut self, place: u32, role: Role) {
+    pub(super) fn add(&mut self, place: u32, role: Role) {
         let list = self.list(role);
         if let Err(at) = list.binary_search(&place) {
             list.insert(at, place);
         }
     }
 
-    fn add_all(&mut self, other: &Self) {
+    pub(super) fn is_nobody(&self) -> bool {
+        self.hooks.is_empty() && self.policies.is_empty() && self.inspectors.is_empty()
+    }
+
+    pub(super) fn add_all(&mut self, other: &Self) {
         for (list, role) in [
             (&other.hooks, Role::Hook),
             (&other.policies, Role::Policy),
@@ -81,28 +88,44 @@ impl std::ops::Deref for Matched<'_> {
     }
 }
 
-/// Who asks for what, so that a look-up is one hash wherever no pattern is involved.
-#[derive(Debug, Clone, Default)]
+/// Who asks for an exact name.
+#[derive(Debug, Default)]
+struct Exact {
+    /// Who asks for it by this name.
+    by_name: Asked,
+    /// With who asks for more than a name; put together when the name first comes.
+    everybody: OnceLock<Asked>,
+}
+
+/// Who asks for what, so that a look-up is one hash.
+#[derive(Debug, Default)]
 pub(super) struct Index {
-    /// For each exact name that any hook mentions: everybody who asks for it, patterns included.
-    exact: Targets<Asked>,
+    /// Every exact name that any hook mentions.
+    exact: Targets<Exact>,
     /// For each server that any hook asks for as a whole: them, and who asks for everything.
     servers: HashMap<String, Asked>,
     /// Who asks for everything.
     all: Asked,
-    patterns: Option<PatternSet>,
-    roles: Vec<Role>,
+    /// Who asks for what no list of names says.
+    patterns: Option<Patterns>,
 }
 
 impl Index {
     pub(super) fn new(members: &[Member<'_>]) -> Result<Self, PatternError> {
-        let mut index =
-            Self { roles: members.iter().map(|member| member.role).collect(), ..Self::default() };
-        let mut patterns = Vec::new();
+        let mut index = Self::default();
+        let mut patterns = PatternsBuilder::default();
+        index.exact.reserve(members.len());
         for &Member { place, matcher, role } in members {
             match matcher {
                 Matcher::All => index.all.add(place, role),
-                Matcher::Pattern(pattern) => patterns.push((place, pattern)),
+                Matcher::Pattern(pattern) => match pattern.form() {
+                    Form::Plain(pieces) => {
+                        for piece in pieces {
+                            index.add_piece(piece, place, role, &mut patterns);
+                        }
+                    }
+                    Form::Expression(expression) => patterns.expression(expression, place, role),
+                },
                 Matcher::Targets(targets) => {
                     for target in targets {
                         index.add_target(target, place, role);
@@ -110,28 +133,17 @@ impl Index {
                 }
             }
         }
-        if !patterns.is_empty() {
-            index.patterns = Some(PatternSet::new(patterns)?);
-            // A tool that is called by another name is matched by the name in use as well.
-            for alias in tools::TABLE.iter().flat_map(|tool| tool.aliases) {
-                index.exact.entry(Key { server: None, name: alias });
+        index.patterns = patterns.build()?;
+        if index.patterns.is_some() {
+            // The tools of the table are looked up, whatever other names come.
+            for name in tools::TABLE.iter().flat_map(Tool::names) {
+                index.exact.entry(Key { server: None, name });
             }
         }
-        // Whoever asks for more than a name asks for it too.
+        // Whoever asks for everything asks for all of a server too.
         for asked in index.servers.values_mut() {
             asked.add_all(&index.all);
         }
-        let mut exact = std::mem::take(&mut index.exact);
-        for (key, asked) in exact.iter_mut() {
-            asked.add_all(index.broad(key));
-            index.add_patterns(Subject::from(key), asked);
-            if key.server.is_none() {
-                for name in tools::names_in_use(key.name) {
-                    index.add_patterns(Subject::named(name), asked);
-                }
-            }
-        }
-        index.exact = exact;
         Ok(index)
     }
 
@@ -143,7 +155,23 @@ impl Index {
             self.servers.entry_ref(server).or_default().add(place, role);
         }
         for key in target.keys(Names::OfTheTable) {
-            self.exact.entry(key).add(place, role);
+            self.exact.entry(key).by_name.add(place, role);
+        }
+    }
+
+    fn add_piece(&mut self, piece: &Piece, place: u32, role: Role, into: &mut PatternsBuilder) {
+        match piece {
+            Piece::Everything => self.all.add(place, role),
+            Piece::Name(name) => {
+                for key in Key::all_written(name) {
+                    self.exact.entry(key).by_name.add(place, role);
+                }
+                for alias in tools::aliases(name) {
+                    self.exact.entry(Key { server: None, name: alias }).by_name.add(place, role);
+                }
+            }
+            Piece::Prefix(prefix, rest) => into.prefix(prefix, *rest, place, role),
+            Piece::Suffix(suffix, rest) => into.suffix(suffix, *rest, place, role),
         }
     }
 
@@ -157,39 +185,35 @@ impl Index {
         }
     }
 
-    fn add_patterns(&self, subject: Subject<'_>, asked: &mut Asked) {
-        self.each_pattern(subject, |place, role| asked.add(place, role));
-    }
-
-    fn each_pattern(&self, subject: Subject<'_>, mut found: impl FnMut(u32, Role)) {
-        if let Some(patterns) = &self.patterns {
-            patterns.matching(subject, |place| {
-                if let Some(role) = self.roles.get(place as usize) {
-                    found(place, *role);
-                }
-            });
-        }
-    }
-
     pub(super) fn matching(&self, subject: Subject<'_>) -> Matched<'_> {
-        if !subject.readings.is_empty() {
-            let mut joined = Box::<Asked>::default();
-            for key in subject.keys() {
-                joined.add_all(self.exact.get(key).unwrap_or_else(|| self.broad(key)));
-            }
-            self.add_patterns(subject, &mut joined);
-            return Matched::Joined(joined);
+        if subject.readings.is_empty() {
+            return self.asked(Key { server: subject.server, name: subject.name });
         }
-        let key = Key { server: subject.server, name: subject.name };
-        if let Some(asked) = self.exact.get(key) {
-            return Matched::Ready(asked);
+        let mut joined = Box::<Asked>::default();
+        for key in subject.keys() {
+            joined.add_all(&self.asked(key));
+        }
+        Matched::Joined(joined)
+    }
+
+    /// Who asks for one server and tool.
+    fn asked(&self, key: Key<'_>) -> Matched<'_> {
+        if let Some(exact) = self.exact.get(key) {
+            return Matched::Ready(exact.everybody.get().unwrap_or_else(|| {
+                let mut everybody = exact.by_name.clone();
+                everybody.add_all(self.broad(key));
+                if let Some(patterns) = &self.patterns {
+                    patterns.add_matching(key, &mut everybody);
+                }
+                // Only the finished list is put in place, so that nobody waits while it is made.
+                exact.everybody.get_or_init(|| everybody)
+            }));
         }
         let broad = self.broad(key);
-        let mut joined: Option<Box<Asked>> = None;
-        self.each_pattern(subject, |place, role| {
-            joined.get_or_insert_with(|| Box::new(broad.clone())).add(place, role);
-        });
-        joined.map_or(Matched::Ready(broad), Matched::Joined)
+        match &self.patterns {
+            Some(patterns) => patterns.matching(key, broad),
+            None => Matched::Ready(broad),
+        }
     }
 }
 
@@ -242,5 +266,128 @@ mod tests {
         let readings = Reading::all_of("a__b__c", "__");
         let subject = Subject { server: None, name: "mcp__a__b__c", readings: &readings };
         assert_eq!(index.matching(subject).hooks.to_vec(), [0, 1]);
+    }
+
+    mod against_each_matcher_alone {
+        use std::sync::Arc;
+
+        use proptest::prelude::*;
+
+        use super::*;
+        use crate::matcher::Expression;
+        use crate::target::Reading;
+
+        #[derive(Debug, Clone)]
+        enum Written {
+            Regex(String),
+            Glob(String),
+            Target(String),
+        }
+
+        /// Parts of which patterns and names are made alike, so that they often meet.
+        const PARTS: [&str; 12] = [
+            "a",
+            "b_",
+            "é",
+            "/",
+            "docs/",
+            "x\ny",
+            "run_command",
+            "RUN_COMMAND",
+            "edit_file",
+            "create_",
+            "file",
+            "VIEW_FILE",
+        ];
+
+        fn name() -> impl Strategy<Value = String> {
+            let parts = prop::sample::select(PARTS.to_vec());
+            prop::collection::vec(parts, 0..4).prop_map(|parts| parts.concat())
+        }
+
+        fn written() -> impl Strategy<Value = Written> {
+            let between = prop::sample::select(vec!["", "", ".*", ".+", "|", "[a-z]*", ".*|", "?"]);
+            let stars =
+                prop::sample::select(vec!["", "", "*", "**", "/**", "[a-z]*", "?", "{a,b}"]);
+            prop_oneof![
+                (name(), between.clone(), name(), between).prop_map(|(a, b, c, d)| {
+                    Written::Regex([a, b.to_owned(), c, d.to_owned()].concat())
+                }),
+                (name(), stars.clone(), name(), stars).prop_map(|(a, b, c, d)| {
+                    Written::Glob([a, b.to_owned(), c, d.to_owned()].concat())
+                }),
+                name().prop_map(Written::Target),
+            ]
+        }
+
+        fn matcher(written: &Written) -> Option<Matcher> {
+            match written {
+                Written::Regex(text) => Matcher::regex(text).ok(),
+                Written::Glob(text) => Matcher::glob(text).ok(),
+                Written::Target(text) => Some(Matcher::Targets(vec![Target::parse(text)])),
+            }
+        }
+
+        fn expression(written: &Written) -> Option<Arc<Expression>> {
+            match written {
+                Written::Regex(text) => Expression::of_regex(text).ok(),
+                Written::Glob(text) => Expression::of_glob(text).ok(),
+                Written::Target(_) => None,
+            }
+        }
+
+        /// Whether a matcher asks for a name, said in the longest way.
+        fn asks(written: &Written, key: Key<'_>) -> bool {
+            if let Written::Target(text) = written {
+                let target = Target::parse(text);
+                return target.keys(Names::OfTheTable).contains(&key)
+                    || target.whole_server().is_some_and(|server| key.server == Some(server));
+            }
+            let expression = expression(written).unwrap();
+            let own = key.server.is_none().then(|| tools::names_in_use(key.name));
+            expression.matches(&key.text())
+                || own.into_iter().flatten().any(|name| expression.matches(name))
+        }
+
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(300))]
+
+            #[test]
+            fn the_same_are_asked(
+                written in prop::collection::vec(written(), 1..8),
+                subjects in prop::collection::vec(
+                    (
+                        prop::option::of(name()),
+                        name(),
+                        prop::collection::vec((name(), name()), 0..3),
+                    ),
+                    1..8,
+                ),
+            ) {
+                let valid: Vec<_> =
+                    written.iter().filter_map(|w| Some((w, matcher(w)?))).collect();
+                let matchers: Vec<_> = valid.iter().map(|(_, matcher)| matcher.clone()).collect();
+                let index = index(&matchers);
+                // Held, so that each is compiled once.
+                let _expressions: Vec<_> = valid.iter().map(|(w, _)| expression(w)).collect();
+                // Twice: what is remembered must be what was found.
+                for (server, name, readings) in subjects.iter().chain(&subjects) {
+                    let readings: Vec<_> = readings
+                        .iter()
+                        .cloned()
+                        .map(|(server, tool)| Reading { server, tool })
+                        .collect();
+                    let server = server.as_deref();
+                    let subject = Subject { server, name, readings: &readings };
+                    let expected: Vec<_> = (0u32..)
+                        .zip(&valid)
+                        .filter(|(_, (written, _))| subject.keys().any(|key| asks(written, key)))
+                        .map(|(place, _)| place)
+                        .collect();
+                    let found = index.matching(subject).hooks.to_vec();
+                    prop_assert_eq!(found, expected, "{:?} {:?}", subject, valid);
+                }
+            }
+        }
     }
 }

@@ -60,6 +60,48 @@ impl Matcher {
     pub fn glob(pattern: &str) -> Result<Self, PatternError> {
         Pattern::glob(pattern).map(Self::Pattern)
     }
+
+    /// Says how the author of a pattern names the tools of MCP servers. A pattern then matches
+    /// either form; what is no pattern stays as it is.
+    ///
+    /// ```
+    /// use tollgate_core::matcher::{Matcher, McpNames, Pattern};
+    /// use tollgate_core::target::Subject;
+    ///
+    /// let Matcher::Pattern(pattern) = Matcher::glob("mcp__git__*")?.mcp(McpNames::Fused) else {
+    ///     unreachable!("a glob is a pattern")
+    /// };
+    /// assert!(pattern.matches(Subject { server: Some("git"), name: "push", readings: &[] }));
+    /// # Ok::<(), tollgate_core::matcher::PatternError>(())
+    /// ```
+    #[must_use]
+    pub fn mcp(mut self, names: McpNames) -> Self {
+        if let Self::Pattern(pattern) = &mut self {
+            pattern.mcp = names;
+        }
+        self
+    }
+}
+
+/// How a system names the tools of MCP servers, beside the `server/tool` that always holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum McpNames {
+    /// By `server/tool` only.
+    #[default]
+    Path,
+    /// By `mcp__server__tool`.
+    Fused,
+    /// All by the name of the one tool that calls them.
+    Through(&'static str),
+}
+
+/// What fused names begin with, and what is between their parts.
+const FUSED: &str = "mcp__";
+const BETWEEN: &str = "__";
+
+/// The fused name of a server's tool.
+pub(crate) fn fused(server: &str, tool: &str) -> String {
+    [FUSED, server, BETWEEN, tool].concat()
 }
 
 impl fmt::Display for Matcher {
@@ -100,6 +142,7 @@ pub struct PatternError {
 pub struct Pattern {
     text: String,
     form: Form,
+    mcp: McpNames,
 }
 
 /// What a pattern comes down to.
@@ -117,7 +160,7 @@ impl Pattern {
             Some(pieces) => Form::Plain(pieces),
             None => Form::Expression(Expression::of_regex(text)?),
         };
-        Ok(Self { text: text.to_owned(), form })
+        Ok(Self { text: text.to_owned(), form, mcp: McpNames::default() })
     }
 
     /// A glob.
@@ -126,21 +169,46 @@ impl Pattern {
             Some(pieces) => Form::Plain(pieces),
             None => Form::Expression(Expression::of_glob(text)?),
         };
-        Ok(Self { text: text.to_owned(), form })
+        Ok(Self { text: text.to_owned(), form, mcp: McpNames::default() })
     }
 
     pub(crate) fn form(&self) -> &Form {
         &self.form
     }
 
+    pub(crate) fn mcp(&self) -> McpNames {
+        self.mcp
+    }
+
+    /// Whether some fused name may match. Most patterns are about the agent's own tools, and are
+    /// not tried on the names of servers' tools.
+    pub(crate) fn may_be_fused(&self) -> bool {
+        let alike = |text: &str| text.starts_with(FUSED) || FUSED.starts_with(text);
+        match &self.form {
+            Form::Plain(pieces) => pieces.iter().any(|piece| match piece {
+                Piece::Everything | Piece::Suffix(..) => true,
+                Piece::Name(text) | Piece::Prefix(text, _) => alike(text),
+            }),
+            Form::Expression(_) => true,
+        }
+    }
+
+    pub(crate) fn matches_text(&self, text: &str) -> bool {
+        match &self.form {
+            Form::Plain(pieces) => pieces.iter().any(|piece| piece.matches(text)),
+            Form::Expression(expression) => expression.matches(text),
+        }
+    }
+
     /// Whether it matches.
     pub fn matches(&self, subject: Subject<'_>) -> bool {
         subject.keys().any(|key| {
-            let text = key.text();
-            match &self.form {
-                Form::Plain(pieces) => pieces.iter().any(|piece| piece.matches(&text)),
-                Form::Expression(expression) => expression.matches(&text),
-            }
+            self.matches_text(&key.text())
+                || key.server.is_some_and(|server| match self.mcp {
+                    McpNames::Path => false,
+                    McpNames::Fused => self.matches_text(&fused(server, key.name)),
+                    McpNames::Through(tool) => self.matches_text(tool),
+                })
         })
     }
 }

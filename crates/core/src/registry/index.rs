@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::patterns::{Patterns, PatternsBuilder};
-use crate::matcher::{Form, Matcher, PatternError, Piece};
+use crate::matcher::{Form, Matcher, McpNames, PatternError, Piece};
 use crate::target::{Key, Names, Subject, Target, Targets};
 use crate::tools::{self, Tool};
 
@@ -106,6 +106,8 @@ pub(super) struct Index {
     servers: HashMap<String, Asked>,
     /// Who asks for everything.
     all: Asked,
+    /// Who asks for all tools of all servers.
+    mcp: Asked,
     /// Who asks for what no list of names says.
     patterns: Option<Patterns>,
 }
@@ -118,14 +120,32 @@ impl Index {
         for &Member { place, matcher, role } in members {
             match matcher {
                 Matcher::All => index.all.add(place, role),
-                Matcher::Pattern(pattern) => match pattern.form() {
-                    Form::Plain(pieces) => {
-                        for piece in pieces {
-                            index.add_piece(piece, place, role, &mut patterns);
+                Matcher::Pattern(pattern) => {
+                    match pattern.form() {
+                        Form::Plain(pieces) => {
+                            for piece in pieces {
+                                index.add_piece(piece, place, role, &mut patterns);
+                            }
+                        }
+                        Form::Expression(expression) => {
+                            patterns.expression(expression, place, role);
                         }
                     }
-                    Form::Expression(expression) => patterns.expression(expression, place, role),
-                },
+                    match pattern.mcp() {
+                        McpNames::Path => {}
+                        McpNames::Through(tool) => {
+                            // Known now, for every server and tool.
+                            if pattern.matches_text(tool) {
+                                index.mcp.add(place, role);
+                            }
+                        }
+                        McpNames::Fused => {
+                            if pattern.may_be_fused() {
+                                patterns.fused(pattern, place, role);
+                            }
+                        }
+                    }
+                }
                 Matcher::Targets(targets) => {
                     for target in targets {
                         index.add_target(target, place, role);
@@ -140,9 +160,10 @@ impl Index {
                 index.exact.entry(Key { server: None, name });
             }
         }
-        // Whoever asks for everything asks for all of a server too.
+        // Whoever asks for more asks for less too.
+        index.mcp.add_all(&index.all);
         for asked in index.servers.values_mut() {
-            asked.add_all(&index.all);
+            asked.add_all(&index.mcp);
         }
         Ok(index)
     }
@@ -179,9 +200,10 @@ impl Index {
     fn broad(&self, key: Key<'_>) -> &Asked {
         match key.server {
             Some(server) if !self.servers.is_empty() => {
-                self.servers.get(server).unwrap_or(&self.all)
+                self.servers.get(server).unwrap_or(&self.mcp)
             }
-            _ => &self.all,
+            Some(_) => &self.mcp,
+            None => &self.all,
         }
     }
 
@@ -257,6 +279,29 @@ mod tests {
         assert_eq!(asked(&index, Some("docs"), "fetch"), [1, 3]);
         assert_eq!(asked(&index, Some("git"), "search"), [1]);
         assert_eq!(asked(&index, None, "docs/search"), [1, 4, 5]);
+    }
+
+    #[test]
+    fn servers_tools_are_asked_for_by_the_names_their_systems_have() {
+        let fused = |text| Matcher::glob(text).unwrap().mcp(McpNames::Fused);
+        let through = |text| Matcher::regex(text).unwrap().mcp(McpNames::Through("call_mcp_tool"));
+        let index = index(&[
+            fused("mcp__git__push"),
+            fused("mcp__git__*"),
+            fused("*"),
+            fused("*push*"),
+            fused("file_*"),
+            through("call_mcp_tool|run_command"),
+            through("call_.*"),
+            through("git/.*"),
+            through("run_command"),
+        ]);
+        assert_eq!(asked(&index, Some("git"), "push"), [0, 1, 2, 3, 5, 6, 7]);
+        assert_eq!(asked(&index, Some("git"), "pull"), [1, 2, 5, 6, 7]);
+        assert_eq!(asked(&index, Some("docs"), "push"), [2, 3, 5, 6]);
+        assert_eq!(asked(&index, None, "mcp__git__push"), [0, 1, 2, 3]);
+        assert_eq!(asked(&index, None, "call_mcp_tool"), [2, 5, 6]);
+        assert_eq!(asked(&index, None, "run_command"), [2, 5, 8]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use smallvec::SmallVec;
 
 use super::index::{Asked, Matched, Role};
-use crate::matcher::{Expression, ExpressionSet, PatternError, Rest};
+use crate::matcher::{Expression, ExpressionSet, Pattern, PatternError, Rest, fused};
 use crate::target::{Key, OwnedKey};
 use crate::tools;
 
@@ -19,6 +19,8 @@ pub(super) struct Patterns {
     expressions: Option<ExpressionSet>,
     /// Who has each of the expressions.
     by_expression: Vec<Asked>,
+    /// Patterns on fused names, tried one by one: few are, and what they match is remembered.
+    fused: Vec<(Pattern, u32, Role)>,
     remembered: Remembered,
 }
 
@@ -27,6 +29,16 @@ impl Patterns {
     /// agent's tools, by the name in use.
     pub(super) fn add_matching(&self, key: Key<'_>, asked: &mut Asked) {
         self.add_text(&key.text(), asked);
+        if let Some(server) = key.server
+            && !self.fused.is_empty()
+        {
+            let text = fused(server, key.name);
+            for (pattern, place, role) in &self.fused {
+                if pattern.matches_text(&text) {
+                    asked.add(*place, *role);
+                }
+            }
+        }
         if key.server.is_none() {
             for name in tools::names_in_use(key.name) {
                 self.add_text(name, asked);
@@ -78,9 +90,14 @@ pub(super) struct PatternsBuilder {
     expressions: Vec<Arc<Expression>>,
     numbers: HashMap<*const Expression, usize>,
     by_expression: Vec<Asked>,
+    fused: Vec<(Pattern, u32, Role)>,
 }
 
 impl PatternsBuilder {
+    pub(super) fn fused(&mut self, pattern: &Pattern, place: u32, role: Role) {
+        self.fused.push((pattern.clone(), place, role));
+    }
+
     pub(super) fn prefix(&mut self, text: &str, rest: Rest, place: u32, role: Role) {
         self.prefixes.add(text, Asker { rest, place, role });
     }
@@ -102,15 +119,16 @@ impl PatternsBuilder {
     }
 
     pub(super) fn build(self) -> Result<Option<Patterns>, PatternError> {
-        let Self { prefixes, suffixes, expressions, by_expression, .. } = self;
+        let Self { prefixes, suffixes, expressions, by_expression, fused, .. } = self;
         let no_expressions = expressions.is_empty();
-        if no_expressions && prefixes.lengths.is_empty() && suffixes.lengths.is_empty() {
+        let no_affixes = prefixes.lengths.is_empty() && suffixes.lengths.is_empty();
+        if no_expressions && no_affixes && fused.is_empty() {
             return Ok(None);
         }
         let expressions =
             if no_expressions { None } else { Some(ExpressionSet::new(&expressions)?) };
         let remembered = Remembered::new();
-        Ok(Some(Patterns { prefixes, suffixes, expressions, by_expression, remembered }))
+        Ok(Some(Patterns { prefixes, suffixes, expressions, by_expression, fused, remembered }))
     }
 }
 

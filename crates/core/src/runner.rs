@@ -191,6 +191,34 @@ impl Runner {
         self.inner.hooks.get().chains.infos(kind).into_iter()
     }
 
+    /// The hooks whose matcher asks for this event, in the order they run. Whether their conditions
+    /// hold is only known when they are asked.
+    ///
+    /// ```
+    /// use tollgate_core::prelude::*;
+    ///
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let hook = |name: &str| inspect(name, |_cx, _call: &ToolPre| ());
+    /// let runner = Runner::builder()
+    ///     .register(hook("all"))
+    ///     .register(hook("shell").tool("run_command"))
+    ///     .build()?;
+    /// let asked = runner.asked_about(&ToolPre::from(ToolCall::new("view_file")));
+    /// assert_eq!(asked.iter().map(|hook| &*hook.name).collect::<Vec<_>>(), ["all"]);
+    /// # Ok(()) }
+    /// ```
+    pub fn asked_about<E: Event>(&self, event: &E) -> Vec<Arc<HookInfo>> {
+        let hooks = self.inner.hooks.get();
+        let chain = E::chain(&hooks.chains);
+        let matched = chain.matching(event);
+        let mut places = matched.hooks.clone();
+        places.extend_from_slice(&matched.policies);
+        places.extend_from_slice(&matched.inspectors);
+        places.sort_unstable();
+        let entries = places.iter().filter_map(|place| chain.entry(*place));
+        entries.map(|entry| Arc::clone(&entry.info)).collect()
+    }
+
     /// The version of the set of hooks; each registration and each reload makes a new one.
     pub fn version(&self) -> u64 {
         self.inner.hooks.get().version

@@ -1,0 +1,117 @@
+//! A command as the handler of an event: written to, run and read by its dialect's codec.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tollgate_core::context::Context;
+use tollgate_core::error::BoxError;
+use tollgate_core::hook::{Ask, BoxFuture, Handle, HookResult};
+use tollgate_core::neutral::NotAnAnswer;
+use tollgate_core::{Event, Kind};
+use tollgate_exec::{Command, ExecError, Executor, Finished, Input, Limits, Status};
+
+use crate::dialect::{Call, FileDialect, Output, WireError, excerpt};
+use crate::trust::{Seal, Tampered};
+
+/// How long a handler gets, once its time is over, to be ended in good order.
+pub(crate) const GRACE: Duration = Duration::from_millis(400);
+
+/// What all handlers of a load have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) executor: Executor,
+    pub(crate) limits: Limits,
+    pub(crate) project: Option<PathBuf>,
+    pub(crate) interactive: bool,
+}
+
+/// A handler that is run as a process.
+pub(crate) struct CommandHook {
+    pub(crate) name: String,
+    pub(crate) dialect: &'static dyn FileDialect,
+    pub(crate) command: Command,
+    pub(crate) time: Duration,
+    pub(crate) seal: Option<Arc<Seal>>,
+    pub(crate) surroundings: Arc<Surroundings>,
+}
+
+/// Why a handler gave no answer.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    #[error(transparent)]
+    Tampered(#[from] Tampered),
+    #[error("it {error}{}", said(.error.stderr()))]
+    NotRun { error: ExecError },
+    #[error("it {status}{}", said(.stderr))]
+    Killed { status: Status, stderr: Vec<u8> },
+    #[error(transparent)]
+    Unreadable(#[from] WireError),
+    #[error(transparent)]
+    NotOfTheEvent(#[from] NotAnAnswer),
+    #[error("{0} has no such event")]
+    NoSuchEvent(Kind),
+}
+
+/// The end of what a program said, for the person.
+fn said(stderr: &[u8]) -> String {
+    let said = excerpt(stderr);
+    if said.is_empty() { String::new() } else { format!("; it said: {said}") }
+}
+
+impl CommandHook {
+    async fn run<E: Event>(&self, ask: Ask<'_, E>) -> Result<tollgate_core::Answer<E>, Unanswered> {
+        if let Some(seal) = &self.seal {
+            seal.check()?;
+        }
+        let surroundings = &*self.surroundings;
+        let event = ask.event.view();
+        let session = ask.cx.session().info();
+        let input =
+            self.dialect.encode_event(event, session).ok_or(Unanswered::NoSuchEvent(E::KIND))?;
+        let project = surroundings.project.as_deref().map(Path::to_string_lossy);
+        let call = Call {
+            hook: &self.name,
+            session,
+            project: project.as_deref(),
+            interactive: surroundings.interactive,
+        };
+        let variables = self.dialect.environment(event, &call).into_iter();
+        let mut env: Vec<_> =
+            variables.map(|(name, value)| (name.to_owned(), value.replace('\0', ""))).collect();
+        if ask.reask {
+            env.push(("TOLLGATE_REASK".to_owned(), "1".to_owned()));
+        }
+        let mut input = Input::new(input.to_string().into_bytes(), self.time.min(ask.limit));
+        input.env = env;
+        let running = surroundings.executor.run(&self.command, input, surroundings.limits);
+        let Finished { status, stdout, stderr, .. } =
+            running.await.map_err(|error| Unanswered::NotRun { error })?;
+        let code = match status {
+            Status::Exited(code) => code,
+            Status::Signaled(_) => return Err(Unanswered::Killed { status, stderr }),
+        };
+        let mut answer = self.dialect.decode_answer(E::KIND, &Output { code, stdout, stderr })?;
+        if let Some(rewrite) = answer.rewrite.take() {
+            answer.rewrite = Some(self.dialect.unwrap_rewrite(event, rewrite)?);
+        }
+        Ok(answer.into_answer()?)
+    }
+}
+
+impl<E: Event> Handle<E> for CommandHook {
+    fn handle<'a>(&'a self, ask: Ask<'a, E>) -> BoxFuture<'a, HookResult<E>> {
+        Box::pin(async move { self.run(ask).await.map_err(|error| Box::new(error) as BoxError) })
+    }
+}
+
+/// Stands for a file that does not load: it cannot decide, so it closes what its dialect can close.
+pub(crate) struct Closed {
+    pub(crate) why: String,
+}
+
+impl<E: Event> Handle<E> for Closed {
+    fn handle<'a>(&'a self, _ask: Ask<'a, E>) -> BoxFuture<'a, HookResult<E>> {
+        Box::pin(std::future::ready(Err(self.why.as_str().into())))
+    }
+}

@@ -1,0 +1,229 @@
+//! The file formats, one folder each: `file.rs` reads the file, `wire.rs` is the codec of its
+//! handlers.
+//!
+//! A codec has two halves. With the first, Tollgate runs a hook that was written for that system:
+//! it writes the event as the handler expects it and reads the answer. With the second, Tollgate
+//! stands behind that system as its hook: it reads the event and writes the answer. Both halves
+//! are in one place, so that there and back again is a law that tests hold them to.
+//!
+//! Adding a dialect is a folder here, a line in [`ALL`], and a folder of cases.
+
+pub mod antigravity;
+mod checks;
+pub mod polytoken;
+mod text;
+
+pub(crate) use text::excerpt;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tollgate_core::context::SessionInfo;
+use tollgate_core::dialect::Layer;
+use tollgate_core::matcher::Matcher;
+use tollgate_core::neutral::Neutral;
+use tollgate_core::patch::Rewrite;
+use tollgate_core::{AnyEvent, Dialect, EventRef, Kind};
+
+use crate::diagnostic::Report;
+use crate::source::Span;
+
+/// The file formats there are.
+pub static ALL: &[&dyn FileDialect] = &[&antigravity::Antigravity, &polytoken::Polytoken];
+
+/// The format of a dialect, where it has files of this sort.
+pub fn of(dialect: Dialect) -> Option<&'static dyn FileDialect> {
+    ALL.iter().copied().find(|format| format.dialect() == dialect)
+}
+
+/// A file format of hooks.
+pub trait FileDialect: Codec {
+    /// Reads a file. Everything that is wrong with it goes into the report; a file with an error
+    /// gives nothing.
+    fn parse(&self, report: &mut Report, layer: Layer) -> Option<HookFile>;
+
+    /// Where its files are.
+    fn home(&self) -> Home;
+
+    /// How its commands are run.
+    fn shell(&self) -> Shell;
+
+    /// Where its commands are run.
+    fn cwd(&self) -> Cwd;
+
+    /// How long a handler may take that sets nothing.
+    fn time(&self) -> Duration;
+}
+
+/// Both halves of the contract with a handler.
+pub trait Codec: Send + Sync {
+    /// Whose contract it is.
+    fn dialect(&self) -> Dialect;
+
+    /// The names of its events.
+    fn events(&self) -> &'static [EventName];
+
+    /// What a handler reads on its standard input; none where the system has no such event.
+    fn encode_event(&self, event: EventRef<'_>, session: &SessionInfo) -> Option<Value>;
+
+    /// The variables a handler gets.
+    fn environment(&self, event: EventRef<'_>, call: &Call<'_>) -> Vec<(&'static str, String)>;
+
+    /// Reads an event as that system writes it. `event` is one of its names.
+    fn decode_event(&self, event: &str, input: Value) -> Result<Decoded, WireError>;
+
+    /// Reads what a handler answered.
+    fn decode_answer(&self, event: Kind, output: &Output) -> Result<Neutral, WireError>;
+
+    /// A rewrite of this event as the engine has it, where the system wraps what it is about.
+    fn unwrap_rewrite(&self, event: EventRef<'_>, rewrite: Rewrite) -> Result<Rewrite, WireError> {
+        let _ = event;
+        Ok(rewrite)
+    }
+
+    /// Writes an answer as that system reads it.
+    fn encode_answer(&self, event: Kind, answer: &Neutral) -> Result<Output, WireError>;
+
+    /// Its name for an event.
+    fn name_of(&self, event: Kind) -> Option<&'static str> {
+        self.events().iter().find(|name| name.kinds.contains(&event)).map(|name| name.name)
+    }
+}
+
+/// An event in the words of a dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventName {
+    /// The dialect's name.
+    pub name: &'static str,
+    /// The events it stands for.
+    pub kinds: &'static [Kind],
+}
+
+/// What is known of one run of a handler beside the event.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The hook.
+    pub hook: &'a str,
+    /// The session.
+    pub session: &'a SessionInfo,
+    /// The project's directory, where there is one.
+    pub project: Option<&'a str>,
+    /// Whether a person is there to answer questions.
+    pub interactive: bool,
+}
+
+/// An event as another system handed it over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoded {
+    /// The event.
+    pub event: AnyEvent,
+    /// What it says of the session.
+    pub session: SessionInfo,
+}
+
+/// What a program came to: its exit code and what it printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Its exit code.
+    pub code: i32,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it printed as an error.
+    pub stderr: Vec<u8>,
+}
+
+impl Output {
+    /// One that printed this JSON and succeeded.
+    pub fn json(value: &Value) -> Self {
+        let stdout = format!("{value}\n").into_bytes();
+        Self { stdout, ..Self::default() }
+    }
+}
+
+/// An event or an answer that is not one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct WireError {
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl WireError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// The hooks of a file.
+#[derive(Debug, Clone, Default)]
+pub struct HookFile {
+    /// Its hooks, in their order.
+    pub hooks: Vec<FileHook>,
+    /// The hooks of layers above that it switches off.
+    pub negations: Vec<Negation>,
+}
+
+/// A hook of a file: one handler at one event.
+#[derive(Debug, Clone)]
+pub struct FileHook {
+    /// Its name.
+    pub name: String,
+    /// The event in the dialect's words.
+    pub event: &'static EventName,
+    /// Which instances of the event it asks for.
+    pub matcher: Matcher,
+    /// The command.
+    pub command: String,
+    /// How long it may take, where it says so.
+    pub time: Option<Duration>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A hook that is switched off by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Negation {
+    /// The hook's name.
+    pub name: String,
+    /// Where it is said.
+    pub span: Span,
+}
+
+/// What runs a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    /// `sh -c`.
+    Sh,
+    /// `bash -c`.
+    Bash,
+}
+
+impl Shell {
+    /// The program's name.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Sh => "sh",
+            Self::Bash => "bash",
+        }
+    }
+}
+
+/// Where a command is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cwd {
+    /// In the directory of the file it stands in.
+    OfTheFile,
+    /// In the project's directory.
+    OfTheProject,
+}
+
+/// Where the files of a dialect are, beside Tollgate's own folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Home {
+    /// Its folder in the system's and the person's Tollgate configuration.
+    pub folder: &'static str,
+    /// Its folder in a project.
+    pub in_project: &'static str,
+    /// The name of its file in either.
+    pub file: &'static str,
+}

@@ -1,0 +1,354 @@
+//! The outcomes of each event, as one table: reading, writing and the schemas follow from it.
+
+use serde_json::{Map, Value, json};
+use tollgate_core::Kind;
+use tollgate_core::extra::Additions;
+use tollgate_core::neutral::Neutral;
+use tollgate_core::verdict::Word;
+
+use super::super::text::{self, excerpt, take_text};
+use super::super::{Output, WireError};
+use super::EVENTS;
+
+/// What a handler may say, and what it may say with it.
+#[derive(Debug)]
+struct Outcome {
+    name: &'static str,
+    means: Meaning,
+    fields: &'static [Field],
+}
+
+/// What an outcome means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Proceed,
+    Deny,
+    Retry,
+    Continue,
+    Cancel,
+    Suppress,
+}
+
+/// A field of an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Reason,
+    Stdout,
+    Stderr,
+    /// A text for the model, under this name.
+    Text(&'static str),
+}
+
+impl Field {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Reason => "reason",
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Text(name) => name,
+        }
+    }
+}
+
+/// The outcomes of an event.
+#[derive(Debug)]
+struct Row {
+    event: Kind,
+    /// Whether the handler is waited for; else what it says is not read.
+    waits: bool,
+    outcomes: &'static [Outcome],
+    /// Which of them exit code 2 stands for.
+    stop: Option<&'static str>,
+}
+
+const TOLD: &[Field] = &[Field::Reason, Field::Stdout, Field::Stderr];
+const CONTEXT: &[Field] = &[Field::Text("additional_context")];
+
+const fn outcome(name: &'static str, means: Meaning, fields: &'static [Field]) -> Outcome {
+    Outcome { name, means, fields }
+}
+
+macro_rules! rows {
+    (waits {$($event:ident { $($name:literal $means:ident $fields:expr;)* } stop $stop:expr;)*}
+     background {$($background:ident)*}) => {
+        &[
+            $(Row {
+                event: Kind::$event,
+                waits: true,
+                outcomes: &[$(outcome($name, Meaning::$means, $fields)),*],
+                stop: $stop,
+            },)*
+            $(Row {
+                event: Kind::$background,
+                waits: false,
+                outcomes: &[outcome("acknowledged", Meaning::Proceed, &[])],
+                stop: None,
+            },)*
+        ]
+    };
+}
+
+static TABLE: &[Row] = rows! {
+    waits {
+    ToolPre {
+        "allow" Proceed &[];
+        "deny" Deny TOLD;
+    } stop Some("deny");
+    TurnStart {
+        "accept" Proceed CONTEXT;
+        "reject" Deny TOLD;
+    } stop Some("reject");
+    ModelPre {
+        "proceed" Proceed CONTEXT;
+        "retry" Retry TOLD;
+    } stop Some("retry");
+    Stop {
+        "stop" Proceed &[];
+        "continue" Continue TOLD;
+    } stop Some("continue");
+    CompactionPre {
+        "allow" Proceed &[Field::Text("prepend_to_prompt")];
+        "cancel" Cancel &[Field::Reason];
+        "suppress" Suppress &[Field::Reason];
+    } stop Some("cancel");
+    SessionStart {
+        "allow" Proceed CONTEXT;
+    } stop None;
+    CompactionPost {
+        "allow" Proceed &[Field::Text("append_to_output")];
+    } stop None;
+    Notification {
+        "allow" Proceed &[];
+        "suppress" Suppress &[Field::Reason];
+    } stop Some("suppress");
+    }
+    background { ModelPost ToolPost ToolError FacetSwitch SubagentStart SubagentStop }
+};
+
+fn row(event: Kind) -> Result<&'static Row, WireError> {
+    TABLE
+        .iter()
+        .find(|row| row.event == event)
+        .ok_or_else(|| WireError::new(format!("Polytoken has no event for {event}")))
+}
+
+/// Polytoken's name of an event.
+fn name_of(event: Kind) -> &'static str {
+    EVENTS.iter().find(|name| name.kinds.contains(&event)).map_or(event.name(), |name| name.name)
+}
+
+impl Meaning {
+    const fn word(self) -> Word {
+        match self {
+            Self::Proceed => Word::None,
+            Self::Deny => Word::Deny,
+            Self::Retry => Word::Retry,
+            Self::Continue => Word::Continue,
+            Self::Cancel => Word::Cancel,
+            Self::Suppress => Word::Suppress,
+        }
+    }
+}
+
+impl Row {
+    fn names(&self) -> String {
+        let names: Vec<_> = self.outcomes.iter().map(|outcome| outcome.name).collect();
+        match names.as_slice() {
+            [one] => format!("`{one}` or `error`"),
+            several => format!("`{}` or `error`", several.join("`, `")),
+        }
+    }
+}
+
+/// Reads what a handler came to.
+pub(super) fn decode(event: Kind, output: &Output) -> Result<Neutral, WireError> {
+    let row = row(event)?;
+    match output.code {
+        0 if row.waits => match text::answer(&output.stdout)? {
+            None => Ok(Neutral::default()),
+            Some(fields) => by_fields(row, fields),
+        },
+        // Nothing is read of it but that it could not do its work.
+        0 => match text::answer(&output.stdout) {
+            Ok(Some(fields)) if fields.get("outcome").is_some_and(|word| word == "error") => {
+                by_fields(row, fields)
+            }
+            _ => Ok(Neutral::default()),
+        },
+        2 => by_exit(row, output),
+        code => Err(WireError::new(format!("it exited with code {code}; {}", said(output)))),
+    }
+}
+
+fn said(output: &Output) -> String {
+    let said = excerpt(&output.stderr);
+    let said = if said.is_empty() { excerpt(&output.stdout) } else { said };
+    if said.is_empty() { "it said nothing".to_owned() } else { format!("it said: {said}") }
+}
+
+/// Exit code 2: the event's stop outcome, with what was printed.
+fn by_exit(row: &Row, output: &Output) -> Result<Neutral, WireError> {
+    let Some(stop) = row.stop.and_then(|stop| row.outcomes.iter().find(|o| o.name == stop)) else {
+        return Err(WireError::new(format!(
+            "it exited with code 2, which means to stop, and {} cannot be stopped; {}",
+            name_of(row.event),
+            said(output)
+        )));
+    };
+    // Who says it both ways means one thing.
+    if let Ok(Some(fields)) = text::answer(&output.stdout)
+        && fields.get("outcome").is_some_and(|word| word == stop.name)
+    {
+        return by_fields(row, fields);
+    }
+    let printed = [&output.stdout, &output.stderr].map(|bytes| captured(bytes));
+    Ok(Neutral::new(stop.means.word(), joined(printed.iter().map(String::as_str))))
+}
+
+/// The most of a program's output that the model is shown.
+const CAPTURED: usize = 16 * 1024;
+
+fn captured(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes.get(..CAPTURED).unwrap_or(bytes));
+    let mut text = text.trim().to_owned();
+    if bytes.len() > CAPTURED {
+        text.push('…');
+    }
+    text
+}
+
+/// Texts on lines of their own, without the empty ones.
+fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn by_fields(row: &Row, mut fields: Map<String, Value>) -> Result<Neutral, WireError> {
+    let event = name_of(row.event);
+    let Some(name) = take_text(&mut fields, "outcome")? else {
+        return Err(WireError::new(format!(
+            "its answer has no `outcome`: {event} takes {}",
+            row.names()
+        )));
+    };
+    if name == "error" {
+        let message = take_text(&mut fields, "message")?.unwrap_or_default();
+        refuse_others(&fields, "error", &["message"])?;
+        let message = if message.is_empty() { "it did not say why" } else { &message };
+        return Err(WireError::new(format!("it could not decide: {message}")));
+    }
+    let Some(outcome) = row.outcomes.iter().find(|outcome| outcome.name == name) else {
+        return Err(WireError::new(format!(
+            "`{}` is no outcome of {event}: it takes {}",
+            excerpt(name.as_bytes()),
+            row.names()
+        )));
+    };
+    let mut told = Vec::new();
+    let mut additions = Additions::default();
+    for field in outcome.fields {
+        let text = take_text(&mut fields, field.name())?.unwrap_or_default();
+        if text.is_empty() {
+            continue;
+        }
+        match field {
+            Field::Text(_) => additions.context.push(text),
+            Field::Reason | Field::Stdout | Field::Stderr => told.push(text),
+        }
+    }
+    let known: Vec<_> = outcome.fields.iter().map(|field| field.name()).collect();
+    refuse_others(&fields, outcome.name, &known)?;
+    let reason = joined(told.iter().map(String::as_str));
+    Ok(Neutral { additions, ..Neutral::new(outcome.means.word(), reason) })
+}
+
+fn refuse_others(
+    fields: &Map<String, Value>,
+    outcome: &str,
+    known: &[&str],
+) -> Result<(), WireError> {
+    let Some(name) = fields.keys().next() else { return Ok(()) };
+    let takes = match known {
+        [] => "takes no fields".to_owned(),
+        known => format!("takes `{}`", known.join("`, `")),
+    };
+    Err(WireError::new(format!(
+        "`{outcome}` has no field `{}`: it {takes}, and an unknown field is an error",
+        excerpt(name.as_bytes())
+    )))
+}
+
+/// Writes an answer.
+pub(super) fn encode(event: Kind, answer: &Neutral) -> Result<Output, WireError> {
+    let row = row(event)?;
+    let Some(outcome) = row.outcomes.iter().find(|outcome| outcome.means.word() == answer.word)
+    else {
+        // To refuse a model call there is no outcome, and an error does just that.
+        if answer.word == Word::Deny && event == Kind::ModelPre {
+            return Ok(Output::json(&json!({"outcome": "error", "message": answer.reason})));
+        }
+        return Err(WireError::new(format!(
+            "Polytoken cannot be told `{}` at {}",
+            answer.word,
+            name_of(event)
+        )));
+    };
+    let mut fields = Map::new();
+    fields.insert("outcome".to_owned(), outcome.name.into());
+    for field in outcome.fields {
+        let text = match field {
+            Field::Reason => answer.reason.clone(),
+            Field::Text(_) => answer.additions.context.join("\n\n"),
+            Field::Stdout | Field::Stderr => String::new(),
+        };
+        if !text.is_empty() {
+            fields.insert(field.name().to_owned(), text.into());
+        }
+    }
+    Ok(Output::json(&Value::Object(fields)))
+}
+
+/// The schema of what each handler answers.
+pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
+    TABLE.iter().map(|row| (name_of(row.event), schema(row))).collect()
+}
+
+fn schema(row: &Row) -> schemars::Schema {
+    let describe = |field: &Field| match field {
+        Field::Reason => "Why, for the model.",
+        Field::Stdout => "What a program printed, for the model.",
+        Field::Stderr => "What a program printed as an error, for the model.",
+        Field::Text("prepend_to_prompt") => "Text before the summary.",
+        Field::Text("append_to_output") => "Text after the summary.",
+        Field::Text(_) => "Context for the model.",
+    };
+    let object = |name: &str, fields: Vec<(&str, &str)>| {
+        let mut properties = Map::new();
+        properties.insert("outcome".to_owned(), json!({"const": name}));
+        for (field, description) in fields {
+            properties.insert(
+                field.to_owned(),
+                json!({"type": ["string", "null"], "description": description}),
+            );
+        }
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["outcome"],
+            "additionalProperties": false,
+        })
+    };
+    let mut forms: Vec<_> = row
+        .outcomes
+        .iter()
+        .map(|outcome| {
+            let fields = outcome.fields.iter().map(|field| (field.name(), describe(field)));
+            object(outcome.name, fields.collect())
+        })
+        .collect();
+    forms.push(object("error", vec![("message", "Why it could not decide.")]));
+    let mut schema = schemars::Schema::default();
+    schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.insert("title".to_owned(), format!("Answer to {}", name_of(row.event)).into());
+    schema.insert("oneOf".to_owned(), forms.into());
+    schema
+}

@@ -1,0 +1,166 @@
+//! Protected places in a text of any kind, by their names.
+
+use std::path::Path;
+
+use super::places::{Base, PLACES, Places};
+
+/// A name to look for.
+struct Needle {
+    text: String,
+    /// Whether what is below it counts as well.
+    is_whole: bool,
+    shown: String,
+}
+
+/// The names of the protected places.
+pub(super) struct Needles(Vec<Needle>);
+
+/// Directories that are there for hooks alone, or nearly: to name them is to mean what is in them.
+const DIRECTORIES: &[&str] = &[
+    ".agents",
+    ".polytoken",
+    ".harness",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".gemini",
+    ".qwen",
+    ".factory",
+    ".kimi",
+];
+
+impl Needles {
+    pub(super) fn new(places: &Places) -> Self {
+        let mut needles = Vec::new();
+        let mut add = |text: &str, is_whole, shown: &str| {
+            let text = text.to_lowercase();
+            needles.push(Needle { text, is_whole, shown: shown.to_owned() });
+        };
+        for place in PLACES {
+            let text = match place.base {
+                // Without a directory of its own a name is too common to look for.
+                Base::Project | Base::Home if !place.path.starts_with('.') => continue,
+                Base::Project | Base::Home => place.path.to_owned(),
+                Base::Config => format!(".config/{}", place.path),
+                Base::Root => format!("/{}", place.path),
+            };
+            add(&text, place.is_whole, &text);
+        }
+        for directory in DIRECTORIES {
+            add(directory, false, directory);
+        }
+        for path in places.extra() {
+            let path = path.strip_prefix(places.project()).unwrap_or(path);
+            // A bare name such as `check` would be found in every other text.
+            if path.components().count() > 1 {
+                add(&path.to_string_lossy(), true, &path.to_string_lossy());
+            }
+        }
+        if let Some(store) = places.store() {
+            let (parent, name) = (store.parent().unwrap_or(Path::new("/")), store.file_name());
+            let tail = Path::new(parent.file_name().unwrap_or_default());
+            let tail = tail.join(name.unwrap_or_default());
+            add(&tail.to_string_lossy(), true, &store.to_string_lossy());
+            add(&parent.to_string_lossy(), false, &store.to_string_lossy());
+        }
+        Self(needles)
+    }
+
+    /// The place that a text mentions, if it does.
+    pub(super) fn find(&self, text: &str) -> Option<&str> {
+        let text = normal(text);
+        let found = |needle: &&Needle| {
+            text.match_indices(&needle.text).any(|(at, _)| {
+                let before = text.get(..at).and_then(|before| before.chars().next_back());
+                let after = text.get(at + needle.text.len()..).unwrap_or_default();
+                let is_begin = needle.text.starts_with('/') || !before.is_some_and(is_of_name);
+                is_begin && needle.ends_before(after)
+            })
+        };
+        self.0.iter().find(found).map(|needle| needle.shown.as_str())
+    }
+}
+
+impl Needle {
+    fn ends_before(&self, after: &str) -> bool {
+        let mut after = after.chars();
+        match after.next() {
+            // A dot at the end of a sentence, or a name that goes on.
+            Some('.') => !after.next().is_some_and(is_of_name),
+            Some('/') if !self.is_whole => !after.next().is_some_and(is_of_name),
+            Some(c) => !is_of_name(c),
+            None => true,
+        }
+    }
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+/// A text in small letters, without quotes and backslashes, without what joins two pieces of text
+/// in a program, and with one slash where there are many.
+pub(super) fn normal(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let mut normal = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(c) = characters.get(at).copied() {
+        at += 1;
+        match c {
+            '\\' => {
+                if characters.get(at) == Some(&'\n') {
+                    at += 1;
+                }
+            }
+            '"' | '\'' | '`' => {
+                // `'.age' + 'nts'` is one name.
+                let joins = |c: &&char| c.is_whitespace() || **c == '+';
+                let between = characters.iter().skip(at).take_while(joins).count();
+                let has_plus = characters.iter().skip(at).take(between).any(|c| *c == '+');
+                let next = characters.get(at + between);
+                if has_plus && matches!(next, Some('"' | '\'' | '`')) {
+                    at += between + 1;
+                }
+            }
+            c => normal.extend(c.to_lowercase()),
+        }
+    }
+    while normal.contains("//") || normal.contains("/./") {
+        normal = normal.replace("/./", "/").replace("//", "/");
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::Protected;
+
+    #[test]
+    fn names_are_found_whole() {
+        let needles = Needles::new(&Places::new(Protected::project("/w")));
+        for text in [
+            "open('.agents/hooks.json')",
+            "'.age' + \"nts/hooks.json\"",
+            "x/.Agents//./HOOKS.json",
+            ".agents",
+            "os.path.join('.agents', 'hooks.json')",
+            ".tollgate/anything",
+            "see .claude/settings.json.",
+            "/etc/tollgate/config.toml",
+        ] {
+            assert!(needles.find(text).is_some(), "{text}");
+        }
+        for text in [
+            "my.agents/hooks.json",
+            ".agents/hooks.json.bak",
+            ".agents/notes.md",
+            ".agents-notes",
+            ".claude/commands/x.md",
+            "tollgate/x",
+            ".github/workflows/ci.yml",
+        ] {
+            assert_eq!(needles.find(text), None, "{text}");
+        }
+    }
+}

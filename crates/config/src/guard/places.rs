@@ -1,0 +1,438 @@
+//! The places that are protected, and how a path stands to them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use tollgate_core::policy::resolve;
+
+use super::{Protected, Refusal};
+use crate::trust::words::HOLE;
+
+/// What a place is relative to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    /// The project.
+    Project,
+    /// The person's home.
+    Home,
+    /// A directory of configuration.
+    Config,
+    /// The root of the file system.
+    Root,
+}
+
+/// A protected place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) base: Base,
+    pub(super) path: &'static str,
+    /// Whether everything in it is protected as well.
+    pub(super) is_whole: bool,
+}
+
+macro_rules! places {
+    ($($base:ident $path:literal $($whole:ident)?;)*) => {
+        &[$(Place { base: Base::$base, path: $path, is_whole: places!(@ $($whole)?) },)*]
+    };
+    (@ whole) => { true };
+    (@) => { false };
+}
+
+/// Where hooks are kept: ours, those of the systems we run, those of the agents we run under.
+pub(super) const PLACES: &[Place] = places! {
+    Project ".agents/hooks.json";
+    Project ".polytoken/hooks.json";
+    Project ".harness/hooks" whole;
+    Project ".tollgate" whole;
+    Project ".claude/settings.json";
+    Project ".claude/settings.local.json";
+    Project ".codex/hooks.json";
+    Project ".codex/config.toml";
+    Project ".cursor/hooks.json";
+    Project ".gemini/settings.json";
+    Project ".qwen/settings.json";
+    Project ".factory/settings.json";
+    Project ".factory/settings.local.json";
+    Project ".factory/hooks.json";
+    Project ".github/hooks" whole;
+    Project ".opencode/plugin" whole;
+    Project ".opencode/plugins" whole;
+    Project "opencode.json";
+    Project ".clinerules/hooks" whole;
+    Project ".kimi/config.toml";
+    Home ".gemini/config/hooks.json";
+    Home ".gemini/settings.json";
+    Home ".claude/settings.json";
+    Home ".claude/settings.local.json";
+    Home ".claude.json";
+    Home ".codex" whole;
+    Home ".cursor/hooks.json";
+    Home ".qwen/settings.json";
+    Home ".factory/settings.json";
+    Home ".factory/hooks.json";
+    Home ".copilot/hooks" whole;
+    Home ".kimi/config.toml";
+    Config "polytoken/hooks.json";
+    Config "tollgate" whole;
+    Config "opencode/plugin" whole;
+    Config "opencode/plugins" whole;
+    Config "opencode/opencode.json";
+    Root "etc/tollgate" whole;
+    Root "etc/claude-code" whole;
+    Root "etc/codex" whole;
+};
+
+/// Directories that hold much else, so that to mention them means little.
+const SHARED: &[&str] = &[".github", ".opencode", ".copilot", ".clinerules", "opencode", "etc"];
+
+/// How a path stands to a protected place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Relation {
+    /// The place is somewhere in it, as in the project's directory.
+    Above,
+    /// It is the directory that is there for it, as `.agents`.
+    Around,
+    /// It is the place, or in it.
+    Within,
+}
+
+/// A protected place where it is now.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    /// Its path, in parts that can be compared.
+    parts: Vec<String>,
+    /// How many of them are the base's.
+    base: usize,
+    is_whole: bool,
+    /// As it is told.
+    shown: String,
+    path: PathBuf,
+}
+
+impl Spot {
+    pub(super) fn refusal(&self) -> Refusal {
+        Refusal::Write { place: self.shown.clone() }
+    }
+
+    /// Its last part.
+    pub(super) fn name(&self) -> &str {
+        self.parts.last().map(String::as_str).unwrap_or_default()
+    }
+
+    /// How a path, which may be a pattern, stands to it.
+    fn relation(&self, pattern: &[String]) -> Option<Relation> {
+        let (relation, told) = self.matches(pattern, 0)?;
+        // `$dir/hooks.json` may be ours; `$dir/x` is anything.
+        let has_hole = pattern.iter().any(|part| part.contains(HOLE));
+        if has_hole && told < 3 {
+            return None;
+        }
+        // A shell's pattern stands only for what is there.
+        let is_pattern = |part: &String| part.contains(['*', '?', '[']) && part != "**";
+        let reached = self.parts.len().saturating_sub(pattern.len());
+        let reached = self.path.ancestors().nth(reached).unwrap_or(&self.path);
+        let is_there = || fs::symlink_metadata(reached).is_ok();
+        (has_hole || !pattern.iter().any(is_pattern) || is_there()).then_some(relation)
+    }
+
+    /// Compares from a part of the place on. Counts the letters that were written out of the parts
+    /// that are not the base's: a pattern of nothing but holes is about nothing.
+    fn matches(&self, pattern: &[String], at: usize) -> Option<(Relation, usize)> {
+        let Some((first, rest)) = pattern.split_first() else {
+            if at >= self.parts.len() {
+                return Some((Relation::Within, 0));
+            }
+            let last = at.checked_sub(1).and_then(|last| self.parts.get(last));
+            let is_shared = last.is_none_or(|last| SHARED.contains(&last.as_str()));
+            let is_own = at > self.base && !is_shared;
+            return Some((if is_own { Relation::Around } else { Relation::Above }, 0));
+        };
+        let Some(part) = self.parts.get(at) else {
+            return self.is_whole.then_some((Relation::Within, 0));
+        };
+        // Either may stand for any number of parts.
+        if is_any(first) {
+            let from = at..=self.parts.len();
+            return from.filter_map(|from| self.matches(rest, from)).max();
+        }
+        if !matches_part(first, part) {
+            return None;
+        }
+        let told = if at >= self.base { letters(first) } else { 0 };
+        self.matches(rest, at + 1).map(|(relation, more)| (relation, told + more))
+    }
+}
+
+/// Whether a part of a pattern may stand for any number of parts.
+fn is_any(part: &str) -> bool {
+    part == "**" || part.chars().all(|c| c == HOLE)
+}
+
+fn letters(part: &str) -> usize {
+    part.chars().filter(|c| c.is_alphanumeric()).count()
+}
+
+/// Whether a part of a pattern matches a name. `[…]` is taken for any character.
+fn matches_part(pattern: &str, name: &str) -> bool {
+    // As in a shell: a name with a dot at its beginning is only meant where that is written.
+    if pattern.starts_with(['*', '?']) && name.starts_with('.') {
+        return false;
+    }
+    // For each place in the name: whether the pattern so far may end there.
+    let name: Vec<char> = name.chars().collect();
+    let mut ends = vec![false; name.len() + 1];
+    if let Some(begin) = ends.first_mut() {
+        *begin = true;
+    }
+    let mut pattern = pattern.chars();
+    while let Some(c) = pattern.next() {
+        if c == '*' || c == HOLE {
+            let first = ends.iter().position(|end| *end).unwrap_or(ends.len());
+            ends.iter_mut().skip(first).for_each(|end| *end = true);
+            continue;
+        }
+        let is_class = c == '[' && pattern.clone().any(|c| c == ']');
+        if is_class {
+            pattern.by_ref().find(|c| *c == ']');
+        }
+        let before = std::iter::once(&false).chain(&ends);
+        let step = |(is_end, here): (&bool, &char)| *is_end && (is_class || c == '?' || c == *here);
+        ends = std::iter::once(false).chain(before.skip(1).zip(&name).map(step)).collect();
+    }
+    ends.last().copied().unwrap_or(false)
+}
+
+/// A name as it is compared: some file systems ignore capital letters, and some what is at its
+/// end.
+fn folded(name: &str) -> String {
+    let name = name.split("::").next().unwrap_or_default();
+    let trimmed = name.trim_end_matches(['.', ' ']);
+    if trimmed.is_empty() { name } else { trimmed }.to_lowercase()
+}
+
+fn parts_of(path: &Path) -> Vec<String> {
+    let part = |component: Component<'_>| match component {
+        Component::Normal(name) => Some(folded(&name.to_string_lossy())),
+        _ => None,
+    };
+    path.components().filter_map(part).collect()
+}
+
+/// Where a path leads, links followed as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    resolve(&|path: PathBuf| fs::read_link(path), path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// What is protected.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    protected: Protected,
+}
+
+impl Places {
+    pub(super) fn new(protected: Protected) -> Self {
+        Self { protected }
+    }
+
+    pub(super) fn project(&self) -> &Path {
+        &self.protected.project
+    }
+
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.protected.home.as_deref()
+    }
+
+    pub(super) fn config(&self) -> &[PathBuf] {
+        &self.protected.config
+    }
+
+    pub(super) fn store(&self) -> Option<&Path> {
+        self.protected.store.as_deref()
+    }
+
+    pub(super) fn extra(&self) -> &[PathBuf] {
+        &self.protected.extra
+    }
+
+    /// All places, each where it is written to be and where links lead now.
+    pub(super) fn spots(&self) -> Vec<Spot> {
+        let mut spots = Vec::new();
+        for place in PLACES {
+            let (bases, shown): (Vec<&Path>, _) = match place.base {
+                Base::Project => (vec![self.project()], place.path.to_owned()),
+                Base::Home => (self.home().into_iter().collect(), format!("~/{}", place.path)),
+                Base::Config => {
+                    let bases = self.config().iter().map(PathBuf::as_path).collect();
+                    (bases, format!("~/.config/{}", place.path))
+                }
+                Base::Root => (vec![Path::new("/")], format!("/{}", place.path)),
+            };
+            for base in bases {
+                add(&mut spots, base, Path::new(place.path), place.is_whole, &shown);
+            }
+        }
+        let extra = self.extra().iter().map(|path| self.project().join(path));
+        for path in extra.chain(self.store().map(Path::to_path_buf)) {
+            let shown = path.strip_prefix(self.project()).unwrap_or(&path).display().to_string();
+            if let Some((base, name)) = path.parent().zip(path.file_name()) {
+                add(&mut spots, base, Path::new(name), true, &shown);
+            }
+        }
+        // What is written beside the store is the store's.
+        if let Some(store) = self.store() {
+            for ending in [".lock", ".new"] {
+                let mut name = store.file_name().unwrap_or_default().to_os_string();
+                name.push(ending);
+                let base = store.parent().unwrap_or(Path::new("/"));
+                add(&mut spots, base, Path::new(&name), false, &store.display().to_string());
+            }
+        }
+        spots
+    }
+
+    /// A path with `~` and `file:` taken away, as some hosts do it.
+    pub(super) fn expanded(&self, path: &str) -> String {
+        let path = path.trim();
+        let scheme = path.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("file://"));
+        let path = match scheme {
+            Some(_) => unescaped(path.get(7..).unwrap_or_default()),
+            None => path.to_owned(),
+        };
+        let Some(home) = self.home() else { return path };
+        for prefix in ["~", "$HOME", "${HOME}"] {
+            let rest = path.strip_prefix(prefix);
+            if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+                return format!("{}{rest}", home.display());
+            }
+        }
+        path
+    }
+
+    /// How a path, which may be a pattern, stands to the protected places, and to which.
+    pub(super) fn relation<'s>(
+        &self,
+        spots: &'s [Spot],
+        bases: &[PathBuf],
+        path: &str,
+    ) -> Option<(Relation, &'s Spot)> {
+        /// No path is longer, and texts that are none often are.
+        const LONGEST: usize = 4096;
+        if path.is_empty() || path.len() > LONGEST || path.contains('\n') {
+            return None;
+        }
+        let path = self.expanded(path);
+        let mut best: Option<(Relation, &Spot)> = None;
+        for base in bases {
+            for pattern in patterns(base, &path) {
+                for spot in spots {
+                    let found = spot.relation(&pattern).map(|relation| (relation, spot));
+                    if found.map(|(r, _)| r) > best.map(|(r, _)| r) {
+                        best = found;
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// What is protected of a file that is to be written, if it is.
+    pub(super) fn written(&self, spots: &[Spot], bases: &[PathBuf], path: &str) -> Option<String> {
+        // A tool takes a name as it is: stars are not patterns here.
+        let plain = path.replace(['*', '?', '['], "_");
+        if let Some((Relation::Within, spot)) = self.relation(spots, bases, &plain) {
+            return Some(spot.shown.clone());
+        }
+        let path = self.expanded(path);
+        bases.iter().find_map(|base| hard_linked(spots, &base.join(&path)))
+    }
+}
+
+/// The protected file that a path is another name of.
+fn hard_linked(spots: &[Spot], path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok().filter(|m| m.is_file() && m.nlink() > 1)?;
+    let same = |spot: &&Spot| {
+        fs::metadata(&spot.path)
+            .is_ok_and(|other| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino()))
+    };
+    spots.iter().find(same).map(|spot| spot.shown.clone())
+}
+
+fn add(spots: &mut Vec<Spot>, base: &Path, path: &Path, is_whole: bool, shown: &str) {
+    let mut add = |base: &Path, path: &Path| {
+        let base_parts = parts_of(base).len();
+        let parts = parts_of(path);
+        let is_known = |spot: &Spot| spot.parts == parts && spot.is_whole == is_whole;
+        if !spots.iter().any(is_known) {
+            let base = base_parts.min(parts.len());
+            let (shown, path) = (shown.to_owned(), path.to_path_buf());
+            spots.push(Spot { parts, base, is_whole, shown, path });
+        }
+    };
+    let written = base.join(path);
+    add(base, &written);
+    // Both the way to the directory and the place itself may be links.
+    let real_base = resolved(base);
+    let real = resolved(&real_base.join(path));
+    add(&real_base, &real_base.join(path));
+    let parent = real.parent().unwrap_or(Path::new("/"));
+    add(if real.starts_with(&real_base) { &real_base } else { parent }, &real);
+}
+
+/// The parts of a path as it is written and as links lead, with what is a pattern left as it is.
+fn patterns(base: &Path, path: &str) -> Vec<Vec<String>> {
+    // Behind a pattern nothing can be resolved.
+    let is_pattern = |part: &str| part.contains(['*', '?', '[', HOLE]);
+    let mut fixed = if path.starts_with('/') { PathBuf::from("/") } else { base.to_path_buf() };
+    let mut rest: Vec<String> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match (part, rest.is_empty()) {
+            ("..", false) => {
+                rest.pop();
+            }
+            (part, true) if !is_pattern(part) => fixed.push(part),
+            // Many that stand for anything are one.
+            (part, false) if is_any(part) && rest.last().is_some_and(|last| is_any(last)) => {}
+            (part, _) => rest.push(folded(part)),
+        }
+    }
+    let with_rest = |path: &Path| parts_of(path).into_iter().chain(rest.iter().cloned()).collect();
+    let mut found: Vec<Vec<String>> =
+        vec![with_rest(&resolved(&fixed)), with_rest(&plainly(&fixed))];
+    // Directories on the way may differ from what is protected only by capital letters, which
+    // where that matters are the same directory.
+    found.dedup();
+    found
+}
+
+/// A path without `..`, as far as its text tells.
+pub(super) fn plainly(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, component| {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+        plain
+    })
+}
+
+/// `%2e` as `.`.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        if let Some(byte) = escaped.filter(|_| *first == b'%') {
+            bytes.push(byte);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

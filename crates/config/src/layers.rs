@@ -1,0 +1,141 @@
+//! Where hook files are looked for.
+//!
+//! Three layers: the machine's (`/etc/tollgate`), the person's, and the project's. In the first
+//! two, each dialect has a folder of its own under Tollgate's, and the person's has the dialect's
+//! own home as well.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use tollgate_core::Dialect;
+use tollgate_core::dialect::Layer;
+
+use crate::dialect::{self, FileDialect};
+
+/// The directories that are looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The machine's: `/etc/tollgate`.
+    pub system: PathBuf,
+    /// The person's: `$XDG_CONFIG_HOME/tollgate`. None where there is no home.
+    pub user: Option<PathBuf>,
+    /// Antigravity's own: `~/.gemini/config`.
+    pub antigravity: Option<PathBuf>,
+    /// Polytoken's own: `$XDG_CONFIG_HOME/polytoken`.
+    pub polytoken: Option<PathBuf>,
+    /// Where it is kept what a person trusts: `$XDG_STATE_HOME/tollgate/trust.json`.
+    pub trust: Option<PathBuf>,
+    /// The person's home.
+    pub home: Option<PathBuf>,
+    /// The project.
+    pub project: Option<PathBuf>,
+}
+
+/// A file to load, if it is there.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Whose it is.
+    pub layer: Layer,
+    /// Its format.
+    pub dialect: &'static dyn FileDialect,
+    /// Where.
+    pub path: PathBuf,
+}
+
+impl std::fmt::Debug for dyn FileDialect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.dialect())
+    }
+}
+
+impl Places {
+    /// The usual ones, by the variables of this process. `POLYTOKEN_CONFIG_DIR` overrides where
+    /// Polytoken's file is.
+    pub fn of_this_process(project: Option<PathBuf>) -> Self {
+        Self::by(|name| env::var_os(name).map(PathBuf::from), project)
+    }
+
+    /// As [`of_this_process`](Self::of_this_process), by variables given.
+    ///
+    /// ```
+    /// use std::path::{Path, PathBuf};
+    /// use tollgate_config::layers::Places;
+    ///
+    /// let variable = |name: &str| (name == "HOME").then(|| PathBuf::from("/home/me"));
+    /// let places = Places::by(variable, None);
+    /// assert_eq!(places.user.as_deref(), Some(Path::new("/home/me/.config/tollgate")));
+    /// ```
+    pub fn by(variable: impl Fn(&str) -> Option<PathBuf>, project: Option<PathBuf>) -> Self {
+        // A relative path in these variables is to be ignored, says their specification.
+        let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
+        let home = absolute("HOME");
+        let below = |name: &str, folder: &str| {
+            absolute(name).or_else(|| home.as_ref().map(|home| home.join(folder)))
+        };
+        let config = below("XDG_CONFIG_HOME", ".config");
+        let state = below("XDG_STATE_HOME", ".local/state");
+        Self {
+            system: PathBuf::from("/etc/tollgate"),
+            user: config.as_ref().map(|config| config.join("tollgate")),
+            antigravity: home.as_ref().map(|home| home.join(".gemini/config")),
+            polytoken: absolute("POLYTOKEN_CONFIG_DIR")
+                .or_else(|| config.as_ref().map(|config| config.join("polytoken"))),
+            trust: state.map(|state| state.join("tollgate/trust.json")),
+            home,
+            project,
+        }
+    }
+
+    /// Everything below one directory, as tests want it: `system`, `home` and `project` in it.
+    pub fn below(root: &Path) -> Self {
+        let home = root.join("home");
+        let variable = |name: &str| (name == "HOME").then(|| home.clone());
+        Self { system: root.join("system"), ..Self::by(variable, Some(root.join("project"))) }
+    }
+
+    /// The home that a dialect has of its own.
+    fn own_home(&self, dialect: Dialect) -> Option<&PathBuf> {
+        match dialect {
+            Dialect::HooksJson => self.antigravity.as_ref(),
+            Dialect::Polytoken => self.polytoken.as_ref(),
+            Dialect::AntigravitySdk | Dialect::Harness | Dialect::Native => None,
+        }
+    }
+
+    /// The files that are looked for, in the order of their layers.
+    pub fn files(&self) -> Vec<Place> {
+        let mut files = Vec::new();
+        for &format in dialect::ALL {
+            let home = format.home();
+            let mut add = |layer, directory: PathBuf| {
+                files.push(Place { layer, dialect: format, path: directory.join(home.file) });
+            };
+            add(Layer::System, self.system.join(home.folder));
+            if let Some(user) = &self.user {
+                add(Layer::User, user.join(home.folder));
+            }
+            if let Some(own) = self.own_home(format.dialect()) {
+                add(Layer::User, own.clone());
+            }
+            if let Some(project) = &self.project {
+                add(Layer::Project, project.join(home.in_project));
+            }
+        }
+        files.sort_by_key(|file| file.layer);
+        files
+    }
+
+    /// The project that a directory belongs to: the nearest one upwards with a version control
+    /// folder or hooks in it, else the directory itself.
+    pub fn project_of(directory: &Path) -> PathBuf {
+        const SIGNS: [&str; 6] = [".git", ".tollgate", ".agents", ".polytoken", ".harness", ".jj"];
+        let home = env::var_os("HOME").map(PathBuf::from);
+        directory
+            .ancestors()
+            // A person's home has such folders for other reasons.
+            .take_while(|ancestor| Some(*ancestor) != home.as_deref())
+            .find(|ancestor| SIGNS.iter().any(|sign| ancestor.join(sign).exists()))
+            .unwrap_or(directory)
+            .to_owned()
+    }
+}

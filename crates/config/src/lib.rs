@@ -1,0 +1,19 @@
+//! Hook files of every dialect: found, checked, trusted, loaded and run.
+//!
+//! * [`source`], [`diagnostic`]: texts, places in them, and what is wrong there;
+//! * [`dialect`]: each file format, with both halves of its codec;
+//! * [`layers`], [`trust`]: where files are looked for, and whether they may run;
+//! * [`load`], [`hooks`]: from files to hooks in force, and again on request.
+
+mod command;
+pub mod diagnostic;
+pub mod dialect;
+pub mod guard;
+pub mod hooks;
+mod json;
+pub mod layers;
+pub mod load;
+mod names;
+mod read;
+pub mod source;
+pub mod trust;

@@ -1,0 +1,469 @@
+//! Loading: from the files of all layers to hooks that can be registered.
+//!
+//! A file with an error does not load in part. What then follows depends on whose it is: a file of
+//! the system or the person, or one of the project that was trusted, closes the gates that its
+//! dialect can close, with the problem as the reason. One that nobody has trusted yet is reported.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tollgate_core::dialect::{Layer, Mode, OnFailure, Rule};
+use tollgate_core::{Dialect, Kind, Registration};
+use tollgate_exec::{Command, Environment, Executor, Limits, find_program};
+
+use crate::command::{Closed, CommandHook, GRACE, Surroundings};
+use crate::diagnostic::{Code, Diagnostic, Report};
+use crate::dialect::{Cwd, FileDialect, FileHook, HookFile, Shell};
+use crate::layers::{Place, Places};
+use crate::read::read;
+use crate::source::SourceFile;
+use crate::trust::{
+    Change, Seal, Store, Survey, SurveyError, Surveyed, SurveyedCommand, TrustState,
+};
+
+/// What is loaded, and for whom.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Where to look.
+    pub places: Places,
+    /// Whether a person is there to answer questions.
+    pub interactive: bool,
+    /// What runs the commands.
+    pub executor: Executor,
+    /// What a command may print, and how it is ended.
+    pub limits: Limits,
+    /// The variables that commands get.
+    pub environment: Environment,
+    /// How long a Polytoken handler may take; its dialect's default where not set.
+    pub polytoken_time: Option<std::time::Duration>,
+}
+
+impl Setup {
+    /// The usual one.
+    pub fn new(places: Places) -> Self {
+        Self {
+            places,
+            interactive: false,
+            executor: Executor::shared().clone(),
+            limits: Limits::default(),
+            environment: Environment::inherit(),
+            polytoken_time: None,
+        }
+    }
+}
+
+/// What a load came to.
+#[derive(Debug)]
+#[must_use = "the hooks are in force once they are given to a runner"]
+pub struct Loaded {
+    /// The hooks, to be given to a runner.
+    pub registrations: Vec<Registration>,
+    /// The files that were found.
+    pub files: Vec<LoadedFile>,
+    /// Everything that is to be said, in the order of the files.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Loaded {
+    /// Whether anything keeps a file from loading.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// A file that was found.
+#[derive(Debug, Clone)]
+pub struct LoadedFile {
+    /// Where.
+    pub path: PathBuf,
+    /// Its format.
+    pub dialect: Dialect,
+    /// Whose it is.
+    pub layer: Layer,
+    /// What became of it.
+    pub state: FileState,
+    /// How many hooks it has.
+    pub hooks: usize,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileState {
+    /// Its hooks are in force.
+    InForce,
+    /// It has errors. The gates its dialect can close are closed.
+    Broken,
+    /// Nobody has trusted it yet. Its hooks do not run.
+    Untrusted,
+    /// It is not what was trusted. The gates its dialect can close are closed.
+    Changed,
+}
+
+/// A file that was found, read as far as that went.
+struct Found {
+    place: Place,
+    source: Arc<SourceFile>,
+    file: Option<HookFile>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Finds, reads, checks and orders all files.
+pub fn load(setup: &Setup) -> Loaded {
+    let mut found: Vec<Found> = setup.places.files().into_iter().filter_map(find).collect();
+    let trust = Trust::of(setup, &found);
+    check_negations(&mut found, &trust);
+    let surroundings = Arc::new(Surroundings {
+        executor: setup.executor.clone(),
+        limits: setup.limits,
+        project: setup.places.project.clone(),
+        interactive: setup.interactive,
+    });
+    let mut loader = Loader {
+        setup,
+        shells: [Shell::Sh, Shell::Bash].map(|shell| {
+            let name = shell.program();
+            (shell, find_program(name).unwrap_or_else(|| Path::new("/bin").join(name)))
+        }),
+        surroundings,
+        loaded: Loaded { registrations: Vec::new(), files: Vec::new(), diagnostics: Vec::new() },
+    };
+    let negated = negated(&found, &trust);
+    for found in found {
+        loader.take(found, &trust, &negated);
+    }
+    loader.missing(&trust);
+    loader.loaded
+}
+
+/// Reads one file, as far as it is there.
+fn find(place: Place) -> Option<Found> {
+    match read(&place.path) {
+        Ok(None) => None,
+        Ok(Some(source)) => {
+            let mut report = Report::new(Arc::clone(&source));
+            let file = place.dialect.parse(&mut report, place.layer);
+            Some(Found { place, source, file, diagnostics: report.into_diagnostics() })
+        }
+        Err(diagnostic) => {
+            let source = Arc::clone(&diagnostic.file);
+            Some(Found { place, source, file: None, diagnostics: vec![diagnostic] })
+        }
+    }
+}
+
+/// Whether the project's hooks may run.
+enum Trust {
+    /// There is nothing to trust.
+    NoProject,
+    Untrusted,
+    Trusted(Box<Survey>, Arc<Seal>),
+    Changed(Vec<Change>),
+    /// It cannot be told.
+    Unknown(String),
+}
+
+impl Trust {
+    fn of(setup: &Setup, found: &[Found]) -> Self {
+        let Some(root) = &setup.places.project else { return Self::NoProject };
+        let Some(path) = &setup.places.trust else { return Self::Untrusted };
+        let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, root)).collect();
+        let store = match Store::open(path) {
+            Ok(store) => store,
+            Err(_) if files.is_empty() => return Self::NoProject,
+            Err(error) => return Self::Unknown(error.to_string()),
+        };
+        match Survey::new(root, &files) {
+            Ok(survey) => match store.state(&survey) {
+                TrustState::Untrusted => Self::Untrusted,
+                TrustState::Trusted(seal) => Self::Trusted(Box::new(survey), seal),
+                TrustState::Changed(changes) => Self::Changed(changes),
+            },
+            Err(_) if files.is_empty() => Self::NoProject,
+            Err(error) => Self::Unknown(error.to_string()),
+        }
+    }
+
+    /// Whether a file of this layer takes part.
+    const fn admits(&self, layer: Layer) -> bool {
+        !matches!(layer, Layer::Project) || matches!(self, Self::Trusted(..))
+    }
+}
+
+/// A file of the project and what it runs.
+fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
+    if found.place.layer != Layer::Project {
+        return None;
+    }
+    let hooks = found.file.as_ref().map(|file| file.hooks.as_slice()).unwrap_or_default();
+    let commands = hooks
+        .iter()
+        .map(|hook| SurveyedCommand {
+            text: hook.command.clone(),
+            cwd: cwd(found.place.dialect, &found.place.path, Some(root)),
+        })
+        .collect();
+    Some(Surveyed { file: found.place.path.clone(), commands, declared: Vec::new() })
+}
+
+/// What a person would be asked to trust in a project: its hook files and what they run.
+pub fn survey(places: &Places) -> Result<Survey, SurveyError> {
+    let root = places.project.clone().unwrap_or_default();
+    let found: Vec<Found> = places.files().into_iter().filter_map(find).collect();
+    let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, &root)).collect();
+    Survey::new(&root, &files)
+}
+
+/// Where a file's commands run.
+fn cwd(dialect: &dyn FileDialect, file: &Path, project: Option<&Path>) -> PathBuf {
+    let of_file = || file.parent().unwrap_or(Path::new("/")).to_owned();
+    match dialect.cwd() {
+        Cwd::OfTheFile => of_file(),
+        Cwd::OfTheProject => project.map_or_else(of_file, Path::to_owned),
+    }
+}
+
+/// Rejects files that switch off what is not there, or what cannot be switched off.
+fn check_negations(found: &mut [Found], trust: &Trust) {
+    let names: Vec<(Dialect, Layer, String)> = found
+        .iter()
+        .filter(|found| found.place.layer < Layer::Project)
+        .flat_map(|found| {
+            let place = &found.place;
+            let hooks = found.file.iter().flat_map(|file| &file.hooks);
+            hooks.map(|hook| (place.dialect.dialect(), place.layer, hook.name.clone()))
+        })
+        .collect();
+    for found in found.iter_mut().filter(|found| trust.admits(found.place.layer)) {
+        let Some(file) = &found.file else { continue };
+        if file.negations.is_empty() {
+            continue;
+        }
+        let dialect = found.place.dialect.dialect();
+        let mut report = Report::new(Arc::clone(&found.source));
+        for negation in &file.negations {
+            let is = |layer| {
+                names.iter().any(|(of, whose, name)| {
+                    *of == dialect && *whose == layer && *name == negation.name
+                })
+            };
+            if is(Layer::User) {
+                continue;
+            }
+            let name = &negation.name;
+            if is(Layer::System) {
+                report
+                    .add(
+                        Code::NegationNotPossible,
+                        negation.span,
+                        format!(
+                            "`{name}` is a hook of this machine, which a project cannot switch off"
+                        ),
+                    )
+                    .help("remove the line, or ask whoever administers the machine");
+            } else {
+                report
+                    .add(
+                        Code::UnknownNegation,
+                        negation.span,
+                        format!("there is no global hook `{name}`"),
+                    )
+                    .help("remove the line, or correct the name");
+            }
+        }
+        if report.has_errors() {
+            found.file = None;
+        }
+        found.diagnostics.extend(report.into_diagnostics());
+    }
+}
+
+/// The hooks that files in force switch off.
+fn negated(found: &[Found], trust: &Trust) -> Vec<(Dialect, String)> {
+    found
+        .iter()
+        .filter(|found| trust.admits(found.place.layer))
+        .flat_map(|found| {
+            let dialect = found.place.dialect.dialect();
+            let negations = found.file.iter().flat_map(|file| &file.negations);
+            negations.map(move |negation| (dialect, negation.name.clone()))
+        })
+        .collect()
+}
+
+/// A hook that cannot decide, at all the gates that a dialect can close.
+fn closed(dialect: Dialect, layer: Layer, name: &str, why: &str) -> Registration {
+    let handler = Arc::new(Closed { why: why.to_owned() });
+    let mut registration = Registration::named(name).dialect(dialect).layer(layer);
+    for kind in Kind::ALL {
+        if let Some(Rule { mode, on_failure: OnFailure::Close }) = kind.rule(dialect)
+            && mode > Mode::Inspect
+        {
+            registration = registration.and_on_kind(*kind, Arc::clone(&handler));
+        }
+    }
+    registration
+}
+
+/// Closes the gates of all dialects.
+pub(crate) fn closed_for_all(why: &str) -> Vec<Registration> {
+    let formats = crate::dialect::ALL.iter();
+    formats.map(|format| closed(format.dialect(), Layer::System, "hook files", why)).collect()
+}
+
+struct Loader<'s> {
+    setup: &'s Setup,
+    /// Where each shell is.
+    shells: [(Shell, PathBuf); 2],
+    surroundings: Arc<Surroundings>,
+    loaded: Loaded,
+}
+
+impl Loader<'_> {
+    fn shell(&self, wanted: Shell) -> &Path {
+        let mut shells = self.shells.iter();
+        shells.find(|(shell, _)| *shell == wanted).map_or(Path::new("/bin/sh"), |(_, path)| path)
+    }
+
+    fn take(&mut self, found: Found, trust: &Trust, negated: &[(Dialect, String)]) {
+        let Found { place, source, file, diagnostics } = found;
+        let dialect = place.dialect.dialect();
+        let hooks = file.as_ref().map_or(0, |file| file.hooks.len());
+        let first_error = diagnostics.iter().find(|found| found.is_error()).map(Diagnostic::line);
+        self.loaded.diagnostics.extend(diagnostics);
+        let (seal, state) = match (place.layer, trust) {
+            (Layer::Project, Trust::Trusted(survey, seal)) => {
+                // It was read at one time and pinned at another: what runs has to be what is pinned.
+                if survey.confirms(&place.path, source.text().as_bytes()) || file.is_none() {
+                    (Some(Arc::clone(seal)), FileState::InForce)
+                } else {
+                    let why = "the file was changed while it was loaded";
+                    self.refuse(&source, &place, Code::ChangedSinceTrusted, why);
+                    (None, FileState::Changed)
+                }
+            }
+            (Layer::Project, Trust::Untrusted | Trust::NoProject) => {
+                let mut report = Report::new(Arc::clone(&source));
+                report
+                    .add(
+                        Code::NotTrusted,
+                        None,
+                        "nobody has trusted the hooks of this project: they do not run",
+                    )
+                    .help("look at them, then trust them: `tollgate trust`");
+                self.loaded.diagnostics.extend(report.into_diagnostics());
+                (None, FileState::Untrusted)
+            }
+            (Layer::Project, Trust::Changed(changes)) => {
+                let code = changes.first().map_or(Code::ChangedSinceTrusted, Change::code);
+                let said: Vec<_> = changes.iter().take(5).map(ToString::to_string).collect();
+                self.refuse(&source, &place, code, &said.join("; "));
+                (None, FileState::Changed)
+            }
+            (Layer::Project, Trust::Unknown(why)) => {
+                self.refuse(&source, &place, Code::BrokenTrustStore, why);
+                (None, FileState::Changed)
+            }
+            _ => (None, FileState::InForce),
+        };
+        let state = match (file, state) {
+            (Some(file), FileState::InForce) => {
+                let off = |hook: &FileHook| {
+                    let name =
+                        |(of, name): &(Dialect, String)| *of == dialect && *name == hook.name;
+                    place.layer == Layer::User && negated.iter().any(name)
+                };
+                for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
+                    let registration = self.registration(&place, &source, hook, seal.as_ref());
+                    self.loaded.registrations.push(registration);
+                }
+                FileState::InForce
+            }
+            (None, FileState::InForce) => {
+                let why = first_error.unwrap_or_else(|| "the file does not load".to_owned());
+                self.close(&place.path, &place, &why);
+                FileState::Broken
+            }
+            (_, state) => state,
+        };
+        let path = place.path;
+        self.loaded.files.push(LoadedFile { path, dialect, layer: place.layer, state, hooks });
+    }
+
+    /// Files of the project that were trusted and are gone: what they guarded is guarded no more.
+    fn missing(&mut self, trust: &Trust) {
+        let Trust::Changed(changes) = trust else { return };
+        let Some(root) = &self.setup.places.project else { return };
+        let there: Vec<PathBuf> = self.loaded.files.iter().map(|file| file.path.clone()).collect();
+        for place in self.setup.places.files() {
+            let is_it = |change: &&Change| root.join(&change.path) == place.path;
+            if place.layer != Layer::Project || there.contains(&place.path) {
+                continue;
+            }
+            if let Some(change) = changes.iter().find(is_it) {
+                let source = Arc::new(SourceFile::new(&place.path, ""));
+                self.refuse(&source, &place, change.code(), &change.to_string());
+                self.loaded.files.push(LoadedFile {
+                    path: place.path.clone(),
+                    dialect: place.dialect.dialect(),
+                    layer: place.layer,
+                    state: FileState::Changed,
+                    hooks: 0,
+                });
+            }
+        }
+    }
+
+    /// Says why a file is not in force, and closes its gates.
+    fn refuse(&mut self, source: &Arc<SourceFile>, place: &Place, code: Code, why: &str) {
+        let mut report = Report::new(Arc::clone(source));
+        report
+            .add(code, None, why)
+            .help("look at what has changed, then trust it again: `tollgate trust`");
+        self.loaded.diagnostics.extend(report.into_diagnostics());
+        self.close(source.path(), place, why);
+    }
+
+    fn close(&mut self, path: &Path, place: &Place, why: &str) {
+        let path = path.display().to_string();
+        let registration =
+            closed(place.dialect.dialect(), place.layer, &path, why).source(path.clone(), None);
+        self.loaded.registrations.push(registration);
+    }
+
+    fn registration(
+        &self,
+        place: &Place,
+        source: &SourceFile,
+        hook: FileHook,
+        seal: Option<&Arc<Seal>>,
+    ) -> Registration {
+        let FileHook { name, event, matcher, command, time, span } = hook;
+        let format = place.dialect;
+        let configured = match format.dialect() {
+            Dialect::Polytoken => self.setup.polytoken_time,
+            _ => None,
+        };
+        let time = time.or(configured).unwrap_or_else(|| format.time());
+        let cwd = cwd(format, &place.path, self.setup.places.project.as_deref());
+        let handler = Arc::new(CommandHook {
+            name: name.clone(),
+            dialect: format,
+            command: Command::shell(self.shell(format.shell()), &command)
+                .cwd(cwd)
+                .environment(self.setup.environment.clone()),
+            time,
+            seal: seal.cloned(),
+            surroundings: Arc::clone(&self.surroundings),
+        });
+        let mut registration = Registration::named(name)
+            .dialect(format.dialect())
+            .layer(place.layer)
+            .source(place.path.display().to_string(), Some(source.line(span.start)))
+            .matching(matcher)
+            .deadline(time + GRACE);
+        for kind in event.kinds {
+            registration = registration.and_on_kind(*kind, Arc::clone(&handler));
+        }
+        registration
+    }
+}

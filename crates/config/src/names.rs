@@ -1,0 +1,171 @@
+//! Names that people use, and the names they mean.
+
+/// The known name that is nearest to one that is not known, where it is near enough to be meant.
+pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    // Nobody mistypes a name of hundreds of letters, and the comparison is quadratic.
+    if name.len() > 64 {
+        return None;
+    }
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-', '.', ' '], "");
+    let wanted = plain(name);
+    let distance = |candidate: &str| strsim::osa_distance(&wanted, &plain(candidate));
+    let near = known.iter().map(|candidate| (distance(candidate), *candidate)).min()?;
+    let allowed = (wanted.chars().count() / 3).clamp(1, 3);
+    (near.0 <= allowed).then_some(near.1)
+}
+
+/// Names in backquotes, with commas.
+pub(crate) fn list(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A name that another system has for something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Foreign {
+    pub(crate) name: &'static str,
+    /// Whose name it is.
+    pub(crate) system: &'static str,
+    /// Antigravity's name for it.
+    pub(crate) antigravity: Option<&'static str>,
+    /// Polytoken's name for it.
+    pub(crate) polytoken: Option<&'static str>,
+}
+
+macro_rules! foreign {
+    ($($name:literal $system:literal $antigravity:tt $polytoken:tt;)*) => {
+        &[$(Foreign {
+            name: $name,
+            system: $system,
+            antigravity: foreign!(@ $antigravity),
+            polytoken: foreign!(@ $polytoken),
+        },)*]
+    };
+    (@ _) => { None };
+    (@ $name:literal) => { Some($name) };
+}
+
+/// Events of other systems. An Antigravity or Polytoken name is one for the other of the two.
+pub(crate) static EVENTS: &[Foreign] = foreign! {
+    "PreToolUse" "Claude Code and Antigravity" _ "pre_tool_use";
+    "PostToolUse" "Claude Code and Antigravity" _ "post_tool_use";
+    "PostToolUseFailure" "Claude Code" "PostToolUse" "post_tool_use_failure";
+    "PreInvocation" "Antigravity" _ "pre_model_turn";
+    "PostInvocation" "Antigravity" _ "post_model_turn";
+    "Stop" "Claude Code and Antigravity" _ "stop";
+    "SessionStart" "Claude Code and Antigravity" _ "session_start";
+    "UserPromptSubmit" "Claude Code" "PreInvocation" "pre_user_prompt";
+    "PermissionRequest" "Claude Code" "PreToolUse" "pre_tool_use";
+    "Notification" "Claude Code" _ "notification";
+    "SubagentStart" "Claude Code" _ "subagent_start";
+    "SubagentStop" "Claude Code" _ "subagent_stop";
+    "PreCompact" "Claude Code" _ "pre_compaction";
+    "PostCompact" "Claude Code" _ "post_compaction";
+    "SessionEnd" "Claude Code" _ _;
+    "BeforeTool" "Gemini CLI" "PreToolUse" "pre_tool_use";
+    "AfterTool" "Gemini CLI" "PostToolUse" "post_tool_use";
+    "BeforeModel" "Gemini CLI" "PreInvocation" "pre_model_turn";
+    "AfterModel" "Gemini CLI" "PostInvocation" "post_model_turn";
+    "BeforeToolSelection" "Gemini CLI" "PreInvocation" "pre_model_turn";
+    "BeforeAgent" "Gemini CLI" "PreInvocation" "pre_user_prompt";
+    "AfterAgent" "Gemini CLI" "Stop" "stop";
+    "PreCompress" "Gemini CLI" _ "pre_compaction";
+    "preToolUse" "Copilot" "PreToolUse" "pre_tool_use";
+    "postToolUse" "Copilot" "PostToolUse" "post_tool_use";
+    "sessionStart" "Copilot" "SessionStart" "session_start";
+    "sessionEnd" "Copilot" _ _;
+    "userPromptSubmitted" "Copilot" "PreInvocation" "pre_user_prompt";
+    "beforeShellExecution" "Cursor" "PreToolUse" "pre_tool_use";
+    "beforeMCPExecution" "Cursor" "PreToolUse" "pre_tool_use";
+    "beforeReadFile" "Cursor" "PreToolUse" "pre_tool_use";
+    "afterFileEdit" "Cursor" "PostToolUse" "post_tool_use";
+    "beforeSubmitPrompt" "Cursor" "PreInvocation" "pre_user_prompt";
+    "tool.execute.before" "OpenCode" "PreToolUse" "pre_tool_use";
+    "tool.execute.after" "OpenCode" "PostToolUse" "post_tool_use";
+    "pre_tool_use" "Polytoken" "PreToolUse" _;
+    "post_tool_use" "Polytoken" "PostToolUse" _;
+    "post_tool_use_failure" "Polytoken" "PostToolUse" _;
+    "pre_model_turn" "Polytoken" "PreInvocation" _;
+    "post_model_turn" "Polytoken" "PostInvocation" _;
+    "pre_user_prompt" "Polytoken" "PreInvocation" _;
+    "stop" "Polytoken" "Stop" _;
+    "session_start" "Polytoken" "SessionStart" _;
+    "pre_compaction" "Polytoken" _ _;
+    "post_compaction" "Polytoken" _ _;
+    "notification" "Polytoken" _ _;
+    "facet_switch" "Polytoken" _ _;
+    "subagent_start" "Polytoken" _ _;
+    "subagent_stop" "Polytoken" _ _;
+    "tool.pre" "AI Harness" "PreToolUse" "pre_tool_use";
+    "tool.post" "AI Harness" "PostToolUse" "post_tool_use";
+    "turn.start" "AI Harness" "PreInvocation" "pre_user_prompt";
+    "turn.end" "AI Harness" "Stop" "stop";
+    "agent.stop" "AI Harness" "Stop" "stop";
+    "session.start" "AI Harness" "SessionStart" "session_start";
+    "completion.pre" "AI Harness" "PreInvocation" "pre_model_turn";
+    "completion.post" "AI Harness" "PostInvocation" "post_model_turn";
+    "pre_tool_call" "the Antigravity SDK" "PreToolUse" "pre_tool_use";
+    "post_tool_call" "the Antigravity SDK" "PostToolUse" "post_tool_use";
+    "pre_turn" "the Antigravity SDK" "PreInvocation" "pre_user_prompt";
+    "post_turn" "the Antigravity SDK" "Stop" "stop";
+};
+
+/// Tools of other systems.
+pub(crate) static TOOLS: &[Foreign] = foreign! {
+    "Bash" "Claude Code" "run_command" "shell_exec";
+    "Read" "Claude Code" "view_file" "file_read";
+    "Write" "Claude Code" "write_to_file" "file_write";
+    "Edit" "Claude Code" "replace_file_content" "file_edit_*";
+    "MultiEdit" "Claude Code" "multi_replace_file_content" "file_edit_*";
+    "NotebookEdit" "Claude Code" "replace_file_content" "file_edit_*";
+    "Glob" "Claude Code" "find_by_name" _;
+    "Grep" "Claude Code" "grep_search" _;
+    "LS" "Claude Code" "list_dir" _;
+    "WebFetch" "Claude Code" "read_url_content" "web_fetch";
+    "WebSearch" "Claude Code" "search_web" _;
+    "Task" "Claude Code" "invoke_subagent" _;
+    "TodoWrite" "Claude Code" _ _;
+    "AskUserQuestion" "Claude Code" "ask_question" _;
+    "run_shell_command" "Gemini CLI" "run_command" "shell_exec";
+    "read_file" "Gemini CLI" "view_file" "file_read";
+    "write_file" "Gemini CLI" "write_to_file" "file_write";
+    "replace" "Gemini CLI" "replace_file_content" "file_edit_*";
+    "search_file_content" "Gemini CLI" "grep_search" _;
+    "web_fetch" "Gemini CLI" "read_url_content" _;
+    "google_web_search" "Gemini CLI" "search_web" _;
+    "Execute" "Droid" "run_command" "shell_exec";
+    "ApplyPatch" "Droid" "replace_file_content" "file_edit_*";
+    "apply_patch" "Codex" "replace_file_content" "file_edit_*";
+    "shell" "Codex" "run_command" "shell_exec";
+    "execute_command" "Cline" "run_command" "shell_exec";
+    "run_commands" "Cline" "run_command" "shell_exec";
+    "write_to_file" "Antigravity" _ "file_write";
+    "replace_file_content" "Antigravity" _ "file_edit_*";
+    "run_command" "Antigravity" _ "shell_exec";
+    "view_file" "Antigravity" _ "file_read";
+    "read_url_content" "Antigravity" _ "web_fetch";
+    "shell_exec" "Polytoken" "run_command" _;
+    "file_read" "Polytoken" "view_file" _;
+    "file_write" "Polytoken" "write_to_file" _;
+    "file_edit_search_replace" "Polytoken" "replace_file_content" _;
+};
+
+/// The entry of a name.
+pub(crate) fn foreign(table: &'static [Foreign], name: &str) -> Option<&'static Foreign> {
+    table.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_near_is_found() {
+        let known = ["PreToolUse", "PostToolUse", "Stop"];
+        assert_eq!(nearest("PreTolUse", &known), Some("PreToolUse"));
+        assert_eq!(nearest("pre_tool_use", &known), Some("PreToolUse"));
+        assert_eq!(nearest("stop", &known), Some("Stop"));
+        assert_eq!(nearest("SessionEnd", &known), None);
+        assert_eq!(nearest(&"x".repeat(10_000), &known), None);
+        assert_eq!(nearest("", &known), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! Reading a hook file: bounded, and never from what is no file.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::SourceFile;
+
+/// The most that a hook file may have. A thousand hooks take a quarter of a megabyte.
+pub(crate) const LARGEST: u64 = 4 << 20;
+
+/// The text of a file; none where there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
+    let fail = |code, message: String, help: &str| {
+        Err(Diagnostic::of_file(path, code, message).help(help))
+    };
+    // Looked at before it is opened: to open a pipe would wait for somebody to write to it.
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return match fs::symlink_metadata(path) {
+                Ok(_) => fail(
+                    Code::Unreadable,
+                    "the file is a link to nothing".to_owned(),
+                    "remove the link, or put the file where it leads",
+                ),
+                Err(_) => Ok(None),
+            };
+        }
+        // A path through something that is no directory: there is no such file either.
+        Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(None),
+        Err(error) => {
+            return fail(Code::Unreadable, format!("the file cannot be read: {error}"), READABLE);
+        }
+    };
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "a directory" } else { "no ordinary file" };
+        return fail(
+            Code::NotAFile,
+            format!("this is {what}, where a hook file should be"),
+            "move it away, or put a file in its place",
+        );
+    }
+    let too_large = |size: u64| {
+        fail(
+            Code::TooLarge,
+            format!("the file has {size} bytes or more, and {LARGEST} are allowed"),
+            "a thousand hooks take a quarter of a megabyte: is this a hook file?",
+        )
+    };
+    if metadata.len() > LARGEST {
+        return too_large(metadata.len());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        return fail(Code::Unreadable, format!("the file cannot be read: {error}"), READABLE);
+    }
+    if bytes.len() as u64 > LARGEST {
+        return too_large(bytes.len() as u64);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(Arc::new(SourceFile::new(path, text)))),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let is_utf16 = matches!(error.as_bytes(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+            let what = if is_utf16 { ": it looks like UTF-16" } else { "" };
+            fail(
+                Code::NotUtf8,
+                format!("the file is not UTF-8 from byte {at} on{what}"),
+                "save it as UTF-8",
+            )
+        }
+    }
+}
+
+const READABLE: &str = "make it readable for the user who runs the agent, or remove it";

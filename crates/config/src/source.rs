@@ -1,0 +1,112 @@
+//! The text of a file, and places in it.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+/// A part of a text, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span {
+    /// Its first byte.
+    pub start: usize,
+    /// The byte behind it.
+    pub end: usize,
+}
+
+impl Span {
+    /// The place before a byte, without any text.
+    pub const fn at(place: usize) -> Self {
+        Self { start: place, end: place }
+    }
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Self {
+        Self { start: range.start, end: range.end }
+    }
+}
+
+impl From<jsonc_parser::common::Range> for Span {
+    fn from(range: jsonc_parser::common::Range) -> Self {
+        Self { start: range.start, end: range.end }
+    }
+}
+
+/// A line and a column, both from 1. Columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// A file as it was read.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    path: PathBuf,
+    text: String,
+    /// Where each line begins.
+    lines: Vec<usize>,
+}
+
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SourceFile({}, {} bytes)", self.path.display(), self.text.len())
+    }
+}
+
+impl SourceFile {
+    /// A text, and the path it is known by.
+    ///
+    /// ```
+    /// use tollgate_config::source::SourceFile;
+    ///
+    /// let file = SourceFile::new("hooks.json", "{\n  \"a\": 1\n}");
+    /// assert_eq!(file.position(4).to_string(), "2:3");
+    /// ```
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
+        Self { path: path.into(), text, lines }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The line of a byte, from 1.
+    pub fn line(&self, at: usize) -> u32 {
+        u32::try_from(self.lines.partition_point(|begin| *begin <= at)).unwrap_or(u32::MAX)
+    }
+
+    /// The line and column of a byte.
+    pub fn position(&self, at: usize) -> Position {
+        let line = self.line(at);
+        let begin = self.begin_of(line);
+        let before = self.text.get(begin..at).unwrap_or_default();
+        let column = u32::try_from(before.chars().count()).unwrap_or(u32::MAX).saturating_add(1);
+        Position { line, column }
+    }
+
+    /// Where a line begins.
+    pub(crate) fn begin_of(&self, line: u32) -> usize {
+        let index = (line as usize).saturating_sub(1);
+        self.lines.get(index).copied().unwrap_or(self.text.len())
+    }
+}

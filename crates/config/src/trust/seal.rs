@@ -1,0 +1,302 @@
+//! What a running hook checks before each run.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tollgate_core::policy::resolve;
+
+use super::hash::{Content, Hash, Stat, Unhashed};
+use super::survey::{Found, LARGEST, Survey};
+
+/// The pinned files of a trusted project, or some of them, as they were when they were hashed.
+///
+/// A check is a look at each file, and at each directory and link on the way to it, without
+/// reading them; where nothing changed it allocates nothing. A file that looks different is
+/// hashed again: the same content is remembered by its new look, another one breaks the seal,
+/// and it stays broken until the project is trusted again.
+///
+/// A file that was changed in the last seconds before it was hashed is hashed again at each
+/// check, until its time stamps are old enough to tell of later changes.
+///
+/// A file that is replaced after the check and before its use is not noticed.
+pub struct Seal {
+    root: PathBuf,
+    pins: Vec<Arc<Sealed>>,
+    /// What lies on the way to the files. A replaced directory shows here even where the file
+    /// behind it is the same.
+    passed: Mutex<Vec<Passed>>,
+}
+
+struct Sealed {
+    name: String,
+    path: PathBuf,
+    /// Where it was, links followed.
+    real: PathBuf,
+    hash: Hash,
+    seen: Mutex<Seen>,
+    broken: OnceLock<Tampered>,
+}
+
+#[derive(Clone, Copy)]
+struct Seen {
+    stat: Stat,
+    is_settled: bool,
+}
+
+/// A directory or link on the way to a file.
+struct Passed {
+    path: PathBuf,
+    stat: Option<Stat>,
+}
+
+/// A pinned file is not what was trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}` {what}, and is not run until a person trusts it again")]
+pub struct Tampered {
+    /// The file, relative to the project.
+    pub path: String,
+    /// What happened to it.
+    pub what: Tampering,
+}
+
+/// What happened to a pinned file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Tampering {
+    /// It has other content.
+    Changed {
+        /// What was trusted.
+        old: Hash,
+        /// What is there.
+        new: Hash,
+    },
+    /// It is gone, or no file any more.
+    Deleted,
+    /// It is at another place: a directory or a link on the way was replaced.
+    Moved {
+        /// Where it is now, where that can be told.
+        to: Option<PathBuf>,
+    },
+    /// It cannot be looked at. Unlike the others, this may pass.
+    Unreadable(String),
+}
+
+impl fmt::Display for Tampering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed { old, new } => {
+                write!(f, "was changed since it was trusted ({}, now {})", old.short(), new.short())
+            }
+            Self::Deleted => f.write_str("was deleted since it was trusted"),
+            Self::Moved { to: Some(to) } => {
+                write!(f, "leads to `{}` now, which is not what was trusted", to.display())
+            }
+            Self::Moved { to: None } => f.write_str("leads to another place than was trusted"),
+            Self::Unreadable(why) => write!(f, "cannot be checked ({why})"),
+        }
+    }
+}
+
+/// A file that was to be sealed is not pinned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not among the pinned files", .0.display())]
+pub struct NotSealed(pub PathBuf);
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seal")
+            .field("root", &self.root)
+            .field("pins", &self.pins)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Sealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.hash.short())
+    }
+}
+
+impl Seal {
+    /// The seal of everything in a survey that was found to be what was trusted.
+    pub(super) fn of(survey: &Survey) -> Self {
+        let pins = survey.found().map(|found| Arc::new(Sealed::new(survey.root(), found)));
+        Self::with(survey.root().to_path_buf(), pins.collect())
+    }
+
+    fn with(root: PathBuf, pins: Vec<Arc<Sealed>>) -> Self {
+        let passed = way_to(&pins);
+        Self { root, pins, passed: Mutex::new(passed) }
+    }
+
+    /// A seal of only these files, relative to the project or absolute. What one of the two finds
+    /// out, the other knows.
+    ///
+    /// A path that is not pinned is an error: a seal of nothing would hold whatever happens.
+    pub fn for_files<P: AsRef<Path>>(
+        &self,
+        paths: impl IntoIterator<Item = P>,
+    ) -> Result<Self, NotSealed> {
+        let mut pins: Vec<Arc<Sealed>> = Vec::new();
+        for path in paths {
+            let wanted = self.root.join(path.as_ref());
+            let before = pins.len();
+            pins.extend(self.pins.iter().filter(|pin| pin.path == wanted).cloned());
+            if pins.len() == before {
+                return Err(NotSealed(path.as_ref().to_path_buf()));
+            }
+        }
+        Ok(Self::with(self.root.clone(), pins))
+    }
+
+    /// The files, relative to the project.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.pins.iter().map(|pin| pin.name.as_str())
+    }
+
+    /// Whether every file is what was trusted.
+    pub fn check(&self) -> Result<(), Tampered> {
+        for pin in &self.pins {
+            if let Some(tampered) = pin.broken.get() {
+                return Err(tampered.clone());
+            }
+        }
+        self.check_way()?;
+        self.pins.iter().try_for_each(|pin| pin.check())
+    }
+
+    /// Whether the way to the files is the one it was.
+    fn check_way(&self) -> Result<(), Tampered> {
+        let mut passed = lock(&self.passed);
+        if passed.iter().all(Passed::is_unchanged) {
+            return Ok(());
+        }
+        // Looked at before the way is walked, so that a change in between shows next time.
+        let fresh = way_to(&self.pins);
+        self.pins.iter().try_for_each(|pin| pin.check_place())?;
+        *passed = fresh;
+        Ok(())
+    }
+}
+
+impl Passed {
+    fn is_unchanged(&self) -> bool {
+        let now = fs::symlink_metadata(&self.path).ok().map(|metadata| Stat::from(&metadata));
+        match (self.stat, now) {
+            (Some(before), Some(now)) if before.kind == LINK => before == now,
+            // A directory's times change with each file in it; which directory it is does not.
+            (Some(before), Some(now)) => {
+                (before.device, before.inode, before.kind) == (now.device, now.inode, now.kind)
+            }
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The kind of a symbolic link, in a mode.
+const LINK: u32 = 0o120_000;
+
+/// Every directory and link that the paths go through, without the files themselves.
+fn way_to(pins: &[Arc<Sealed>]) -> Vec<Passed> {
+    let passed = Mutex::new(BTreeSet::new());
+    for pin in pins {
+        let note = |path: PathBuf| {
+            let target = fs::read_link(&path);
+            if path != pin.real {
+                lock(&passed).insert(path);
+            }
+            target
+        };
+        // Where it cannot be resolved, looking at the file itself tells.
+        let _ = resolve(&note, &pin.path);
+    }
+    let passed = passed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let look = |path: PathBuf| {
+        let stat = fs::symlink_metadata(&path).ok().map(|metadata| Stat::from(&metadata));
+        Passed { path, stat }
+    };
+    passed.into_iter().map(look).collect()
+}
+
+impl Sealed {
+    fn new(root: &Path, found: &Found) -> Self {
+        let pin = &found.pin;
+        let sealed = Self {
+            name: pin.path.clone(),
+            path: root.join(&pin.path),
+            real: root.join(pin.target.as_ref().unwrap_or(&pin.path)),
+            hash: pin.hash,
+            seen: Mutex::new(Seen {
+                stat: found.content.stat,
+                is_settled: found.content.is_settled,
+            }),
+            broken: OnceLock::new(),
+        };
+        // Between the survey and now the way may have changed; then it is broken from the start.
+        let _ = sealed.check_place();
+        sealed
+    }
+
+    fn check(&self) -> Result<(), Tampered> {
+        let now = match fs::metadata(&self.path) {
+            Ok(metadata) => Stat::from(&metadata),
+            Err(error) => return self.fail(Unhashed::from(error)),
+        };
+        let seen = *lock(&self.seen);
+        if seen.stat == now && seen.is_settled {
+            return Ok(());
+        }
+        if seen.stat != now {
+            self.check_place()?;
+        }
+        let content = match Content::of(&self.path, LARGEST) {
+            Ok(content) => content,
+            Err(error) => return self.fail(error),
+        };
+        if content.hash != self.hash {
+            return self.breaks(Tampering::Changed { old: self.hash, new: content.hash });
+        }
+        *lock(&self.seen) = Seen { stat: content.stat, is_settled: content.is_settled };
+        Ok(())
+    }
+
+    /// Whether the path still leads to where it led.
+    fn check_place(&self) -> Result<(), Tampered> {
+        match fs::canonicalize(&self.path) {
+            Ok(real) if real == self.real => Ok(()),
+            Ok(real) => self.breaks(Tampering::Moved { to: Some(real) }),
+            Err(error) => self.fail(Unhashed::from(error)),
+        }
+    }
+
+    fn fail(&self, error: Unhashed) -> Result<(), Tampered> {
+        match error {
+            Unhashed::Gone | Unhashed::NotAFile => self.breaks(Tampering::Deleted),
+            Unhashed::Io(error) if is_loop(&error) => self.breaks(Tampering::Moved { to: None }),
+            // Too many open files, or a disk that is away: it may pass, so it is not kept.
+            error => Err(Tampered {
+                path: self.name.clone(),
+                what: Tampering::Unreadable(error.to_string()),
+            }),
+        }
+    }
+
+    fn breaks(&self, what: Tampering) -> Result<(), Tampered> {
+        let tampered = Tampered { path: self.name.clone(), what };
+        Err(self.broken.get_or_init(|| tampered).clone())
+    }
+}
+
+fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// A lock whatever happened to those who held it: what they guard is whole at any time.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,429 @@
+//! What a project would have Tollgate run: the files that are pinned, and what cannot be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::declared;
+use super::digest::Digest;
+use super::hash::{Content, Hash, Unhashed};
+use super::programs::{further_files, readings, runs};
+use super::words::{Line, Word};
+
+/// The largest file that is pinned.
+pub(super) const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// A hook file and what is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surveyed {
+    /// The file.
+    pub file: PathBuf,
+    /// The commands it would have run.
+    pub commands: Vec<SurveyedCommand>,
+    /// Further files it says it depends on: globs, relative to the project.
+    pub declared: Vec<String>,
+}
+
+/// A command of a hook file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SurveyedCommand {
+    /// The command line.
+    pub text: String,
+    /// The directory it runs in.
+    pub cwd: PathBuf,
+}
+
+/// What a pinned file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PinKind {
+    /// A hook file.
+    HookFile,
+    /// A file that a command names.
+    Script,
+    /// A file that a hook file declares.
+    Declared,
+}
+
+impl fmt::Display for PinKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::HookFile => "hook file",
+            Self::Script => "script",
+            Self::Declared => "declared file",
+        })
+    }
+}
+
+/// A file with its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// What it is.
+    pub kind: PinKind,
+    /// Where it is, relative to the project.
+    pub path: String,
+    /// Where it really is, where links lead elsewhere: relative to the project, or absolute where
+    /// it is outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The hash of its content.
+    pub hash: Hash,
+}
+
+/// A command, or a declared glob, that cannot be pinned or not wholly.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unpinned {
+    /// The hook file, relative to the project.
+    pub file: String,
+    /// The command or glob.
+    pub command: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why a project cannot be surveyed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SurveyError {
+    /// The project is not there, or not to be looked at.
+    #[error("the project `{}` cannot be opened: {source}", root.display())]
+    Root {
+        /// The project.
+        root: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A hook file is there and cannot be pinned.
+    #[error("the hook file `{}` cannot be pinned: {reason}", path.display())]
+    HookFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// A path is not UTF-8.
+    #[error("the path `{}` is not UTF-8, which the trust store cannot hold", .0.display())]
+    NotUtf8(PathBuf),
+}
+
+/// What a project would have Tollgate run, as it is now.
+///
+/// ```
+/// use tollgate_config::trust::{Survey, Surveyed, SurveyedCommand};
+///
+/// # let project = tempfile::tempdir()?;
+/// # let root = project.path();
+/// std::fs::write(root.join("hooks.json"), "{}")?;
+/// std::fs::write(root.join("check.sh"), "exit 0\n")?;
+/// let file = Surveyed {
+///     file: root.join("hooks.json"),
+///     commands: vec![
+///         SurveyedCommand { text: "bash ./check.sh --fast".into(), cwd: root.into() },
+///         SurveyedCommand { text: "make lint".into(), cwd: root.into() },
+///     ],
+///     declared: vec![],
+/// };
+/// let survey = Survey::new(root, &[file])?;
+/// let pinned: Vec<_> = survey.pins().map(|pin| pin.path.as_str()).collect();
+/// assert_eq!(pinned, ["hooks.json", "check.sh"]);
+/// assert_eq!(survey.unpinned()[0].command, "make lint");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Survey {
+    root: PathBuf,
+    /// The project as it was given, with any links in its path.
+    given: PathBuf,
+    pins: BTreeMap<(PinKind, String), Found>,
+    unpinned: BTreeSet<Unpinned>,
+}
+
+/// A pin and what was seen when it was made.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) pin: Pin,
+    pub(super) content: Content,
+    /// The hook files it belongs to.
+    used_by: BTreeSet<String>,
+}
+
+impl Survey {
+    /// Looks at the files of a project. A hook file that is not there is left out; of a trusted
+    /// project it counts as deleted.
+    pub fn new(root: &Path, files: &[Surveyed]) -> Result<Self, SurveyError> {
+        let unopened = |source| SurveyError::Root { root: root.to_path_buf(), source };
+        let canonical = std::fs::canonicalize(root).map_err(unopened)?;
+        if canonical.to_str().is_none() {
+            return Err(SurveyError::NotUtf8(canonical));
+        }
+        let mut survey = Self {
+            root: canonical,
+            given: root.to_path_buf(),
+            pins: BTreeMap::new(),
+            unpinned: BTreeSet::new(),
+        };
+        for surveyed in files {
+            let path = survey.place_of(&surveyed.file);
+            let name = match survey.pin(PinKind::HookFile, &path, None) {
+                Ok(name) => name,
+                Err(NotPinned::Because(Unhashed::Gone)) => continue,
+                Err(NotPinned::Because(reason)) => {
+                    return Err(SurveyError::HookFile { path, reason: reason.to_string() });
+                }
+                Err(NotPinned::NotUtf8) => return Err(SurveyError::NotUtf8(path)),
+            };
+            for command in &surveyed.commands {
+                survey.command(&name, command);
+            }
+            for glob in &surveyed.declared {
+                survey.declared(&name, glob);
+            }
+        }
+        Ok(survey)
+    }
+
+    /// The project, without links in its path.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The pinned files: hook files first, then scripts, then what is declared.
+    pub fn pins(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.values().map(|found| &found.pin)
+    }
+
+    pub(super) fn found(&self) -> impl Iterator<Item = &Found> {
+        self.pins.values()
+    }
+
+    /// The paths of the pins that a hook file needs, its own among them: what to
+    /// [seal](super::Seal::for_files) its hooks with.
+    pub fn paths_for(&self, hook_file: &Path) -> Vec<&str> {
+        let name = self.name_of(&self.place_of(hook_file));
+        let belongs = |found: &&Found| name.as_ref().is_some_and(|n| found.used_by.contains(n));
+        let paths: BTreeSet<&str> =
+            self.pins.values().filter(belongs).map(|found| found.pin.path.as_str()).collect();
+        paths.into_iter().collect()
+    }
+
+    /// What cannot be pinned, or not wholly.
+    pub fn unpinned(&self) -> Vec<&Unpinned> {
+        self.unpinned.iter().collect()
+    }
+
+    /// Whether what was read of a hook file is what was pinned. It is read by others, at another
+    /// time; what they make hooks of must be what is trusted.
+    pub fn confirms(&self, hook_file: &Path, content: &[u8]) -> bool {
+        self.name_of(&self.place_of(hook_file))
+            .and_then(|name| self.pins.get(&(PinKind::HookFile, name)))
+            .is_some_and(|found| found.pin.hash == Hash::of(content))
+    }
+
+    /// A hash over all pins and all that is not pinned. It does not depend on where the project
+    /// is, so that one that was seen on one machine can be trusted on another.
+    pub fn digest(&self) -> Digest {
+        let mut hasher = blake3::Hasher::new_derive_key("tollgate, survey of a project, version 1");
+        let mut field = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        for pin in self.pins() {
+            field(pin.kind.to_string().as_bytes());
+            field(pin.path.as_bytes());
+            field(pin.target.as_deref().unwrap_or_default().as_bytes());
+            field(pin.hash.to_string().as_bytes());
+        }
+        for Unpinned { file, command, reason } in &self.unpinned {
+            for text in [file, command, reason] {
+                field(text.as_bytes());
+            }
+        }
+        Digest::of(&hasher.finalize())
+    }
+
+    /// Where a path is: one below the project as it was given is below the project as it is.
+    fn place_of(&self, path: &Path) -> PathBuf {
+        self.root.join(path.strip_prefix(&self.given).unwrap_or(path))
+    }
+
+    /// A path as it is named here: relative to the project where it is in it. None where it is
+    /// not UTF-8.
+    fn name_of(&self, path: &Path) -> Option<String> {
+        let plain = plainly(path);
+        // `link/../file` is not `file` where the link leads out of the directory.
+        let same = std::fs::canonicalize(&plain).ok() == std::fs::canonicalize(path).ok();
+        let path = if same { plain } else { path.to_path_buf() };
+        let name = path.strip_prefix(&self.root).unwrap_or(&path);
+        name.to_str().map(str::to_owned)
+    }
+
+    /// Pins a file, and says what it is called.
+    fn pin(
+        &mut self,
+        kind: PinKind,
+        path: &Path,
+        used_by: Option<&str>,
+    ) -> Result<String, NotPinned> {
+        let real = std::fs::canonicalize(path).map_err(Unhashed::from)?;
+        let name = self.name_of(path).ok_or(NotPinned::NotUtf8)?;
+        let real_name = real.strip_prefix(&self.root).unwrap_or(&real);
+        let real_name = real_name.to_str().ok_or(NotPinned::NotUtf8)?;
+        let used_by = used_by.unwrap_or(&name).to_owned();
+        let key = (kind, name.clone());
+        if let Some(found) = self.pins.get_mut(&key) {
+            found.used_by.insert(used_by);
+            return Ok(name);
+        }
+        let content = Content::of(&real, LARGEST)?;
+        let target = (real_name != name).then(|| real_name.to_owned());
+        let pin = Pin { kind, path: name.clone(), target, hash: content.hash };
+        self.pins.insert(key, Found { pin, content, used_by: BTreeSet::from([used_by]) });
+        Ok(name)
+    }
+
+    fn add_unpinned(&mut self, file: &str, command: &str, reason: impl Into<String>) {
+        let (file, command) = (file.to_owned(), command.to_owned());
+        self.unpinned.insert(Unpinned { file, command, reason: reason.into() });
+    }
+
+    fn declared(&mut self, file: &str, glob: &str) {
+        let found = match declared::files(&self.root, glob) {
+            Ok(found) => found,
+            Err(reason) => return self.add_unpinned(file, glob, reason),
+        };
+        let mut left = declared::MOST_BYTES;
+        for path in &found {
+            let name = match self.pin(PinKind::Declared, path, Some(file)) {
+                Ok(name) => name,
+                Err(error) => {
+                    self.add_unpinned(file, glob, format!("`{}`: {error}", path.display()));
+                    continue;
+                }
+            };
+            let size = self.pins.get(&(PinKind::Declared, name)).map_or(0, |f| f.content.size);
+            let Some(rest) = left.checked_sub(size) else {
+                let reason = format!(
+                    "the files it matches have more than {} MiB together",
+                    declared::MOST_BYTES / (1024 * 1024)
+                );
+                return self.add_unpinned(file, glob, reason);
+            };
+            left = rest;
+        }
+        if found.is_empty() {
+            self.add_unpinned(file, glob, "it matches no file");
+        }
+    }
+
+    fn command(&mut self, file: &str, command: &SurveyedCommand) {
+        let mut look = Look {
+            bases: vec![self.place_of(&command.cwd), self.root.clone()],
+            reasons: Vec::new(),
+            pinned: 0,
+        };
+        self.text(file, &command.text, &mut look, 0);
+        if look.pinned == 0 {
+            look.reasons.push("no word of it is a file of the project".to_owned());
+        }
+        look.reasons.dedup();
+        if !look.reasons.is_empty() {
+            self.add_unpinned(file, &command.text, look.reasons.join("; "));
+        }
+    }
+
+    /// Pins what a text names; `look` collects what was found.
+    fn text(&mut self, file: &str, text: &str, look: &mut Look, depth: usize) {
+        const DEEPEST: usize = 3;
+        let line = Line::parse(text);
+        for command in &line.commands {
+            let changes_directory = runs(command, &["cd", "pushd"]);
+            for word in &command.words {
+                self.word(file, word, changes_directory, look);
+                // A word with spaces may be a script: `bash -c 'a && b'`.
+                let is_script = word.text.contains([' ', '\n', ';', '\t']);
+                if is_script && depth < DEEPEST {
+                    self.text(file, &word.text, look, depth + 1);
+                }
+            }
+            look.reasons.extend(further_files(command));
+        }
+        if depth < DEEPEST {
+            for document in &line.documents {
+                self.text(file, document, look, depth + 1);
+            }
+        }
+    }
+
+    fn word(&mut self, file: &str, word: &Word, changes_directory: bool, look: &mut Look) {
+        for (candidate, unknown) in readings(word) {
+            for base in look.bases.clone() {
+                let path = base.join(&candidate);
+                let Ok(metadata) = std::fs::metadata(&path) else { continue };
+                if !self.is_of_project(&path) {
+                    continue;
+                }
+                if metadata.is_dir() {
+                    if changes_directory && !look.bases.contains(&path) {
+                        look.bases.push(path);
+                    } else if !changes_directory && plainly(&path) != self.root {
+                        look.reasons.push(format!("`{candidate}` is a directory"));
+                    }
+                    continue;
+                }
+                match self.pin(PinKind::Script, &path, Some(file)) {
+                    Ok(_) => look.pinned += 1,
+                    Err(error) => look.reasons.push(format!("`{candidate}`: {error}")),
+                }
+            }
+            if let Some(hole) = unknown {
+                look.reasons.push(format!("where `{candidate}` is depends on {hole}"));
+            }
+        }
+        if word.holes.is_empty() && word.text.contains(['*', '?', '[']) && word.text.contains('/') {
+            look.reasons.push(format!("`{}` is a pattern of many files", word.text));
+        }
+    }
+
+    /// Whether a path is the project's: by how it is written, or by where it leads.
+    fn is_of_project(&self, path: &Path) -> bool {
+        plainly(path).starts_with(&self.root)
+            || std::fs::canonicalize(path).is_ok_and(|real| real.starts_with(&self.root))
+    }
+}
+
+/// What is known of a command while its words are looked at.
+struct Look {
+    /// The directories that its words may be relative to.
+    bases: Vec<PathBuf>,
+    reasons: Vec<String>,
+    pinned: usize,
+}
+
+/// Why a file was not pinned.
+#[derive(Debug, thiserror::Error)]
+enum NotPinned {
+    #[error("{0}")]
+    Because(#[from] Unhashed),
+    #[error("its path is not UTF-8")]
+    NotUtf8,
+}
+
+/// A path without `.` and `..`, as far as its text tells.
+fn plainly(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}

@@ -1,0 +1,145 @@
+//! Files found in their places, loaded, and fired through the engine.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+
+use tollgate_config::layers::Places;
+use tollgate_config::load::{FileState, Loaded, Setup, load, survey};
+use tollgate_config::trust::Store;
+use tollgate_core::prelude::*;
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn runner(loaded: Loaded) -> Runner {
+    let mut builder = Runner::builder();
+    for registration in loaded.registrations {
+        builder = builder.register(registration);
+    }
+    builder.build().unwrap()
+}
+
+async fn call(runner: &Runner, tool: &str, line: &str) -> Outcome<ToolPre> {
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let call = ToolCall::new(tool).arg("CommandLine", line);
+    runner.dispatch(&operation, ToolPre::from(call)).await
+}
+
+fn antigravity(command: &str) -> String {
+    let hooks = serde_json::json!({"guard": {"PreToolUse": [
+        {"matcher": "run_command", "hooks": [{"command": command, "timeout": 5}]}
+    ]}});
+    hooks.to_string()
+}
+
+#[tokio::test]
+async fn a_hook_of_the_person_runs_in_the_directory_of_its_file() {
+    let root = tempfile::tempdir().unwrap();
+    let places = Places::below(root.path());
+    let folder = root.path().join("home/.gemini/config");
+    write(&folder.join("hooks.json"), &antigravity("./guard.sh"));
+    write(
+        &folder.join("guard.sh"),
+        "#!/bin/sh\ngrep -q rm && echo '{\"decision\": \"deny\", \"reason\": \"no deletes\"}' \
+         || echo '{\"decision\": \"allow\"}'\n",
+    );
+    std::process::Command::new("chmod").arg("+x").arg(folder.join("guard.sh")).status().unwrap();
+    let loaded = load(&Setup::new(places));
+    assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+    assert_eq!(loaded.files[0].state, FileState::InForce);
+    let runner = runner(loaded);
+    let outcome = call(&runner, "run_command", "rm -rf /").await;
+    assert_eq!((outcome.verdict.level, outcome.reason()), (Level::Deny, "no deletes"));
+    let outcome = call(&runner, "run_command", "ls").await;
+    assert_eq!(outcome.verdict.level, Level::Allow);
+    let outcome = call(&runner, "view_file", "rm").await;
+    assert_eq!(outcome.verdict.level, Level::None);
+}
+
+#[tokio::test]
+async fn a_projects_hooks_run_once_they_are_trusted_and_as_long_as_they_are_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let places = Places::below(root.path());
+    let file = root.path().join("project/.agents/hooks.json");
+    write(&file, &antigravity("cat >/dev/null; echo '{\"decision\": \"ask\"}'"));
+    let setup = Setup::new(places.clone());
+
+    let loaded = load(&setup);
+    assert_eq!(loaded.files[0].state, FileState::Untrusted);
+    assert_eq!(loaded.diagnostics[0].code.id(), "TG060");
+    assert!(loaded.registrations.is_empty());
+
+    let mut store = Store::open(places.trust.as_ref().unwrap()).unwrap();
+    store.trust(&survey(&places).unwrap()).unwrap();
+    let loaded = load(&setup);
+    assert_eq!(loaded.files[0].state, FileState::InForce);
+    let before = runner(loaded);
+    assert_eq!(call(&before, "run_command", "ls").await.verdict.level, Level::Ask);
+
+    write(&file, &antigravity("echo '{\"decision\": \"allow\"}'"));
+    let outcome = call(&before, "run_command", "ls").await;
+    assert_eq!(outcome.verdict.level, Level::Deny);
+    assert!(outcome.record.detail().contains("hooks.json"), "{}", outcome.record.detail());
+
+    let loaded = load(&setup);
+    assert_eq!(loaded.files[0].state, FileState::Changed);
+    let after = runner(loaded);
+    assert_eq!(call(&after, "view_file", "").await.verdict.level, Level::Deny);
+
+    fs::remove_file(&file).unwrap();
+    let loaded = load(&setup);
+    assert_eq!(loaded.files[0].state, FileState::Changed);
+    assert_eq!(loaded.diagnostics[0].code.id(), "TG062");
+    assert_eq!(call(&runner(loaded), "view_file", "").await.verdict.level, Level::Deny);
+}
+
+#[tokio::test]
+async fn an_edit_counts_at_the_next_reload_and_only_if_it_is_right() {
+    use tollgate_config::hooks::Hooks;
+
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("home/.gemini/config/hooks.json");
+    write(&file, &antigravity("echo '{\"decision\": \"ask\"}'"));
+    let setup = Setup::new(Places::below(root.path()));
+    let hooks = Hooks::load(Runner::builder().build().unwrap(), setup);
+    let level = async || call(hooks.runner(), "run_command", "ls").await.verdict.level;
+    assert_eq!(level().await, Level::Ask);
+
+    write(&file, &antigravity("echo '{\"decision\": \"deny\"}'"));
+    assert_eq!(level().await, Level::Ask);
+    assert!(hooks.reload().is_in_force);
+    assert_eq!(level().await, Level::Deny);
+
+    write(&file, "{\"guard\": {\"PreTolUse\": []}}");
+    let reloaded = hooks.reload();
+    assert!(!reloaded.is_in_force);
+    assert_eq!(reloaded.found.diagnostics[0].code.id(), "TG023");
+    assert_eq!(level().await, Level::Deny);
+    assert!(hooks.in_force().diagnostics.is_empty());
+
+    write(&file, "{}");
+    assert!(hooks.reload().is_in_force);
+    assert_eq!(level().await, Level::None);
+}
+
+#[tokio::test]
+async fn a_broken_file_of_the_person_closes_the_gates_of_its_dialect() {
+    let root = tempfile::tempdir().unwrap();
+    write(&root.path().join("home/.config/polytoken/hooks.json"), "[{\"name\": \"x\"}]");
+    let loaded = load(&Setup::new(Places::below(root.path())));
+    assert_eq!(loaded.files[0].state, FileState::Broken);
+    let runner = runner(loaded);
+    let outcome = call(&runner, "run_command", "ls").await;
+    assert_eq!(outcome.verdict.level, Level::Deny);
+    let detail = outcome.record.detail();
+    assert!(detail.contains("polytoken/hooks.json:1:2: error TG021"), "{detail}");
+    // A prompt is none of the gates that Polytoken's hooks close.
+    let turn = SessionContext::new(SessionInfo::default()).turn();
+    let outcome = runner.dispatch(&turn, TurnStart::new("hello")).await;
+    assert!(outcome.permit().is_granted());
+}

@@ -20,9 +20,13 @@ use tollgate_config::load::Setup;
 use tollgate_core::prelude::*;
 
 fn main() {
-    loading();
-    matching();
-    dispatching();
+    // A word on the command line, as in `-- Polytoken`, restricts what is loaded to its dialect.
+    let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    loading(only.as_deref());
+    if only.is_none() {
+        matching();
+        dispatching();
+    }
 }
 
 /// Runs both in turns and prints the medians.
@@ -96,11 +100,14 @@ fn write(root: &Path, file: &str, text: &str) -> Setup {
     Setup::new(Places::below(root))
 }
 
-fn loading() {
+fn loading(only: Option<&str>) {
     for (name, file, text) in [
         ("Antigravity", "home/.gemini/config/hooks.json", antigravity(1000)),
         ("Polytoken", "home/.config/polytoken/hooks.json", polytoken(1000)),
     ] {
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
         let root = tempfile::tempdir().unwrap();
         let setup = write(root.path(), file, &text);
         let hooks = Hooks::load(Runner::builder().build().unwrap(), setup.clone());

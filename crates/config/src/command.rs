@@ -1,7 +1,7 @@
 //! A command as the handler of an event: written to, run and read by its dialect's codec.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tollgate_core::context::Context;
@@ -9,7 +9,7 @@ use tollgate_core::error::BoxError;
 use tollgate_core::hook::{Ask, BoxFuture, Handle, HookResult};
 use tollgate_core::neutral::NotAnAnswer;
 use tollgate_core::{Event, Kind};
-use tollgate_exec::{Command, ExecError, Executor, Finished, Input, Limits, Status};
+use tollgate_exec::{Command, Environment, ExecError, Executor, Finished, Input, Limits, Status};
 
 use crate::dialect::{Call, FileDialect, Output, WireError, excerpt};
 use crate::trust::{Seal, Tampered};
@@ -26,13 +26,24 @@ pub(crate) struct Surroundings {
     pub(crate) interactive: bool,
 }
 
+/// What all handlers of a file have in common.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) shell: PathBuf,
+    pub(crate) cwd: PathBuf,
+    pub(crate) environment: Environment,
+    pub(crate) seal: Option<Arc<Seal>>,
+}
+
 /// A handler that is run as a process.
 pub(crate) struct CommandHook {
     pub(crate) name: String,
     pub(crate) dialect: &'static dyn FileDialect,
-    pub(crate) command: Command,
+    pub(crate) script: String,
+    pub(crate) origin: Arc<Origin>,
+    /// The script as a command, made when it first runs.
+    pub(crate) command: OnceLock<Command>,
     pub(crate) time: Duration,
-    pub(crate) seal: Option<Arc<Seal>>,
     pub(crate) surroundings: Arc<Surroundings>,
 }
 
@@ -60,8 +71,16 @@ fn said(stderr: &[u8]) -> String {
 }
 
 impl CommandHook {
+    /// A file may have a thousand hooks of which few ever run, so this waits until one does.
+    fn command(&self) -> &Command {
+        self.command.get_or_init(|| {
+            let Origin { shell, cwd, environment, .. } = &*self.origin;
+            Command::shell(shell, &self.script).cwd(cwd).environment(environment.clone())
+        })
+    }
+
     async fn run<E: Event>(&self, ask: Ask<'_, E>) -> Result<tollgate_core::Answer<E>, Unanswered> {
-        if let Some(seal) = &self.seal {
+        if let Some(seal) = &self.origin.seal {
             seal.check()?;
         }
         let surroundings = &*self.surroundings;
@@ -84,7 +103,7 @@ impl CommandHook {
         }
         let mut input = Input::new(input.to_string().into_bytes(), self.time.min(ask.limit));
         input.env = env;
-        let running = surroundings.executor.run(&self.command, input, surroundings.limits);
+        let running = surroundings.executor.run(self.command(), input, surroundings.limits);
         let Finished { status, stdout, stderr, .. } =
             running.await.map_err(|error| Unanswered::NotRun { error })?;
         let code = match status {

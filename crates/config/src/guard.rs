@@ -141,13 +141,16 @@ impl Guard {
     /// Why a call is denied, if it is. Relative paths are relative to the workspaces and to the
     /// project.
     pub fn refuses(&self, call: &ToolCall, workspaces: &[String]) -> Option<Refusal> {
-        let check = Check { places: &self.places, spots: self.places.spots(), workspaces };
         let has_server = call.server.as_deref().is_some_and(|server| !server.is_empty());
         let known = if has_server { None } else { tools::lookup(&call.name) };
-        match known.map(|tool| tool.access) {
-            Some(Access::Read | Access::Network | Access::Control) => None,
-            Some(Access::Execute) => check.execute(call),
+        let access = known.map(|tool| tool.access);
+        if matches!(access, Some(Access::Read | Access::Network | Access::Control)) {
+            return None;
+        }
+        let check = Check { places: &self.places, spots: self.places.spots(), workspaces };
+        match access {
             Some(Access::Write) => check.edit(call),
+            Some(_) => check.execute(call),
             None => check.unknown(call),
         }
     }

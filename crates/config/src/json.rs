@@ -1,7 +1,6 @@
 //! JSON with the place of every value.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};

@@ -15,5 +15,6 @@ pub mod layers;
 pub mod load;
 mod names;
 mod read;
+pub mod settings;
 pub mod source;
 pub mod trust;

@@ -5,13 +5,13 @@
 //! dialect can close, with the problem as the reason. One that nobody has trusted yet is reported.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tollgate_core::dialect::{Layer, Mode, OnFailure, Rule};
 use tollgate_core::{Dialect, Kind, Registration};
-use tollgate_exec::{Command, Environment, Executor, Limits, find_program};
+use tollgate_exec::{Environment, Executor, Limits, find_program};
 
-use crate::command::{Closed, CommandHook, GRACE, Surroundings};
+use crate::command::{Closed, CommandHook, GRACE, Origin, Surroundings};
 use crate::diagnostic::{Code, Diagnostic, Report};
 use crate::dialect::{Cwd, FileDialect, FileHook, HookFile, Shell};
 use crate::layers::{Place, Places};
@@ -224,6 +224,10 @@ fn cwd(dialect: &dyn FileDialect, file: &Path, project: Option<&Path>) -> PathBu
 
 /// Rejects files that switch off what is not there, or what cannot be switched off.
 fn check_negations(found: &mut [Found], trust: &Trust) {
+    let mut files = found.iter().filter_map(|found| found.file.as_ref());
+    if files.all(|file| file.negations.is_empty()) {
+        return;
+    }
     let names: Vec<(Dialect, Layer, String)> = found
         .iter()
         .filter(|found| found.place.layer < Layer::Project)
@@ -372,8 +376,15 @@ impl Loader<'_> {
                         |(of, name): &(Dialect, String)| *of == dialect && *name == hook.name;
                     place.layer == Layer::User && negated.iter().any(name)
                 };
+                let shown = place.path.display().to_string();
+                let origin = Arc::new(Origin {
+                    shell: self.shell(place.dialect.shell()).to_owned(),
+                    cwd: cwd(place.dialect, &place.path, self.setup.places.project.as_deref()),
+                    environment: self.setup.environment.clone(),
+                    seal,
+                });
                 for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
-                    let registration = self.registration(&place, &source, hook, seal.as_ref());
+                    let registration = self.registration(&place, (&shown, &source), hook, &origin);
                     self.loaded.registrations.push(registration);
                 }
                 FileState::InForce
@@ -433,9 +444,9 @@ impl Loader<'_> {
     fn registration(
         &self,
         place: &Place,
-        source: &SourceFile,
+        (path, source): (&str, &SourceFile),
         hook: FileHook,
-        seal: Option<&Arc<Seal>>,
+        origin: &Arc<Origin>,
     ) -> Registration {
         let FileHook { name, event, matcher, command, time, span } = hook;
         let format = place.dialect;
@@ -444,21 +455,19 @@ impl Loader<'_> {
             _ => None,
         };
         let time = time.or(configured).unwrap_or_else(|| format.time());
-        let cwd = cwd(format, &place.path, self.setup.places.project.as_deref());
         let handler = Arc::new(CommandHook {
             name: name.clone(),
             dialect: format,
-            command: Command::shell(self.shell(format.shell()), &command)
-                .cwd(cwd)
-                .environment(self.setup.environment.clone()),
+            script: command,
+            origin: Arc::clone(origin),
+            command: OnceLock::new(),
             time,
-            seal: seal.cloned(),
             surroundings: Arc::clone(&self.surroundings),
         });
         let mut registration = Registration::named(name)
             .dialect(format.dialect())
             .layer(place.layer)
-            .source(place.path.display().to_string(), Some(source.line(span.start)))
+            .source(path, Some(source.line(span.start)))
             .matching(matcher)
             .deadline(time + GRACE);
         for kind in event.kinds {

@@ -1,17 +1,30 @@
 //! Names that people use, and the names they mean.
 
+use std::sync::LazyLock;
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+use tollgate_core::tools;
+
 /// The known name that is nearest to one that is not known, where it is near enough to be meant.
+/// Case and separators do not count.
 pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     // Nobody mistypes a name of hundreds of letters, and the comparison is quadratic.
     if name.len() > 64 {
         return None;
     }
-    let plain = |text: &str| text.to_lowercase().replace(['_', '-', '.', ' '], "");
-    let wanted = plain(name);
-    let distance = |candidate: &str| strsim::osa_distance(&wanted, &plain(candidate));
-    let near = known.iter().map(|candidate| (distance(candidate), *candidate)).min()?;
-    let allowed = (wanted.chars().count() / 3).clamp(1, 3);
-    (near.0 <= allowed).then_some(near.1)
+    let letters = |text: &str| -> String {
+        let letters = text.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' '));
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let wanted = letters(name);
+    let allowed = allowed(wanted.len());
+    let distances = known.iter().map(|candidate| {
+        let letters = letters(candidate);
+        (strsim::osa_distance(&wanted, &letters), *candidate)
+    });
+    let (distance, nearest) = distances.min()?;
+    (distance <= allowed).then_some(nearest)
 }
 
 /// Names in backquotes, with commas.
@@ -152,6 +165,51 @@ pub(crate) static TOOLS: &[Foreign] = foreign! {
 /// The entry of a name.
 pub(crate) fn foreign(table: &'static [Foreign], name: &str) -> Option<&'static Foreign> {
     table.iter().find(|entry| entry.name == name)
+}
+
+/// The entry of a tool's name.
+pub(crate) fn foreign_tool(name: &str) -> Option<&'static Foreign> {
+    static BY_NAME: LazyLock<HashMap<&str, &Foreign>> =
+        LazyLock::new(|| TOOLS.iter().map(|entry| (entry.name, entry)).collect());
+    BY_NAME.get(name).copied()
+}
+
+/// The tool of the table whose name is nearest to one that is not known.
+///
+/// A file may name a thousand tools that are none of the table's, so what cannot be near is not
+/// compared: what begins and ends otherwise, is of another length, or has too many letters that
+/// the other has not.
+pub(crate) fn nearest_tool(name: &str) -> Option<&'static str> {
+    static TABLE: LazyLock<Vec<(u32, &str)>> =
+        LazyLock::new(|| tools::TABLE.iter().map(|tool| (letters(tool.name), tool.name)).collect());
+    let allowed = allowed(name.len());
+    let own = letters(name);
+    let same = |one: Option<&u8>, other: Option<&u8>| {
+        one.map(u8::to_ascii_lowercase) == other.map(u8::to_ascii_lowercase)
+    };
+    let (first, last) = (name.as_bytes().first(), name.as_bytes().last());
+    let near = TABLE.iter().filter(|(letters, tool)| {
+        (own ^ letters).count_ones() as usize <= 2 * allowed
+            && tool.len().abs_diff(name.len()) <= allowed + 2
+            && (same(first, tool.as_bytes().first()) || same(last, tool.as_bytes().last()))
+    });
+    let near: SmallVec<[&str; 4]> = near.map(|(_, name)| *name).collect();
+    if near.is_empty() { None } else { nearest(name, &near) }
+}
+
+/// Which letters a name has, a bit each.
+fn letters(name: &str) -> u32 {
+    let letters = name.bytes().filter(u8::is_ascii_alphabetic);
+    letters.fold(0, |bits, byte| bits | 1 << (byte.to_ascii_lowercase() - b'a'))
+}
+
+/// How many letters may be wrong in a name of some length.
+const fn allowed(length: usize) -> usize {
+    match length / 3 {
+        0 => 1,
+        some if some > 3 => 3,
+        some => some,
+    }
 }
 
 #[cfg(test)]

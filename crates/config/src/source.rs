@@ -75,8 +75,8 @@ impl SourceFile {
     /// ```
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         let text = text.into();
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let lines = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
+        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        let lines = std::iter::once(0).chain(breaks).collect();
         Self { path: path.into(), text, lines }
     }
 

@@ -61,7 +61,9 @@ impl Needles {
             let tail = Path::new(parent.file_name().unwrap_or_default());
             let tail = tail.join(name.unwrap_or_default());
             add(&tail.to_string_lossy(), true, &store.to_string_lossy());
-            add(&parent.to_string_lossy(), false, &store.to_string_lossy());
+            if let Some(directory) = places.store_directory() {
+                add(&directory.to_string_lossy(), false, &store.to_string_lossy());
+            }
         }
         Self(needles)
     }

@@ -272,23 +272,34 @@ impl Places {
                 add(&mut spots, base, Path::new(place.path), place.is_whole, &shown);
             }
         }
-        let extra = self.extra().iter().map(|path| self.project().join(path));
-        for path in extra.chain(self.store().map(Path::to_path_buf)) {
+        for path in self.extra().iter().map(|path| self.project().join(path)) {
             let shown = path.strip_prefix(self.project()).unwrap_or(&path).display().to_string();
             if let Some((base, name)) = path.parent().zip(path.file_name()) {
                 add(&mut spots, base, Path::new(name), true, &shown);
             }
         }
-        // What is written beside the store is the store's.
-        if let Some(store) = self.store() {
-            for ending in [".lock", ".new"] {
-                let mut name = store.file_name().unwrap_or_default().to_os_string();
-                name.push(ending);
-                let base = store.parent().unwrap_or(Path::new("/"));
-                add(&mut spots, base, Path::new(&name), false, &store.display().to_string());
-            }
-        }
+        self.add_store(&mut spots);
         spots
+    }
+
+    /// The directory that is there for the trust store alone, if it is in one.
+    pub(super) fn store_directory(&self) -> Option<&Path> {
+        let directory = self.store()?.parent()?;
+        (directory.file_name()? == "tollgate").then_some(directory)
+    }
+
+    fn add_store(&self, spots: &mut Vec<Spot>) {
+        let Some(store) = self.store() else { return };
+        let shown = store.display().to_string();
+        let directory = store.parent().unwrap_or(Path::new("/"));
+        let base = self.store_directory().and_then(Path::parent).unwrap_or(directory);
+        // What is written beside it is the store's as well.
+        for ending in ["", ".lock", ".new"] {
+            let mut name = store.file_name().unwrap_or_default().to_os_string();
+            name.push(ending);
+            let path = directory.join(name);
+            add(spots, base, path.strip_prefix(base).unwrap_or(&path), false, &shown);
+        }
     }
 
     /// A path with `~` and `file:` taken away, as some hosts do it.
@@ -343,19 +354,28 @@ impl Places {
         if let Some((Relation::Within, spot)) = self.relation(spots, bases, &plain) {
             return Some(spot.shown.clone());
         }
+        self.linked(spots, bases, path).map(|spot| spot.shown.clone())
+    }
+
+    /// The protected file that a path is another name of.
+    pub(super) fn linked<'s>(
+        &self,
+        spots: &'s [Spot],
+        bases: &[PathBuf],
+        path: &str,
+    ) -> Option<&'s Spot> {
         let path = self.expanded(path);
         bases.iter().find_map(|base| hard_linked(spots, &base.join(&path)))
     }
 }
 
-/// The protected file that a path is another name of.
-fn hard_linked(spots: &[Spot], path: &Path) -> Option<String> {
+fn hard_linked<'s>(spots: &'s [Spot], path: &Path) -> Option<&'s Spot> {
     let metadata = fs::metadata(path).ok().filter(|m| m.is_file() && m.nlink() > 1)?;
     let same = |spot: &&Spot| {
         fs::metadata(&spot.path)
             .is_ok_and(|other| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino()))
     };
-    spots.iter().find(same).map(|spot| spot.shown.clone())
+    spots.iter().find(same)
 }
 
 fn add(spots: &mut Vec<Spot>, base: &Path, path: &Path, is_whole: bool, shown: &str) {

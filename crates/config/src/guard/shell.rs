@@ -275,7 +275,12 @@ impl<'a> Shell<'a> {
         if left == 0 {
             return None;
         }
-        self.places.relation(self.spots, &self.bases, text)
+        let by_path = self.places.relation(self.spots, &self.bases, text);
+        let by_link = || self.places.linked(self.spots, &self.bases, text);
+        match by_path {
+            Some((Relation::Within | Relation::Around, _)) => by_path,
+            _ => by_link().map(|spot| (Relation::Within, spot)).or(by_path),
+        }
     }
 
     /// Goes on as if in a directory too.

@@ -274,10 +274,13 @@ impl Reader<'_> {
                 )
                 .help("older versions of Antigravity ignore it");
         }
-        let what = format!("`{}`", event.name);
-        let Some(list) = as_array(&field.value, &what, self.report) else { return };
+        let Some(list) = as_array(&field.value, event.name, self.report) else { return };
         if list.elements.is_empty() {
-            self.report.add(Code::NoEffect, span(&field.value), format!("{what} has no handlers"));
+            self.report.add(
+                Code::NoEffect,
+                span(&field.value),
+                format!("{} has no handlers", event.name),
+            );
         }
         for element in &list.elements {
             let whats = if has_groups(event) { "a group of handlers" } else { "a handler" };
@@ -486,10 +489,9 @@ impl Reader<'_> {
     fn tool_names(&mut self, matcher: &str, at: Span) {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         for word in matcher.split(|c| !is_name(c)).filter(|word| !word.is_empty()) {
-            if tools::lookup(word).is_some() {
-                continue;
-            }
-            if let Some(foreign) = names::foreign(names::TOOLS, word) {
+            if let Some(foreign) = names::foreign_tool(word)
+                && tools::lookup(word).is_none()
+            {
                 let help = match foreign.antigravity {
                     Some(ours) => format!("the tool here is `{ours}`"),
                     None => "there is no such tool here".to_owned(),
@@ -505,10 +507,10 @@ impl Reader<'_> {
         }
         let alternatives = matcher.trim_start_matches('^').trim_end_matches('$').split('|');
         for name in alternatives.filter(|name| !name.is_empty() && name.chars().all(is_name)) {
-            let known: Vec<_> = tools::TABLE.iter().map(|tool| tool.name).collect();
-            let is_known =
-                tools::lookup(name).is_some() || names::foreign(names::TOOLS, name).is_some();
-            if !is_known && let Some(near) = names::nearest(name, &known) {
+            if let Some(near) = names::nearest_tool(name)
+                && tools::lookup(name).is_none()
+                && names::foreign_tool(name).is_none()
+            {
                 self.report
                     .add(Code::NeverMatches, at, format!("no tool is called `{name}`"))
                     .help(format!("did you mean `{near}`?"));

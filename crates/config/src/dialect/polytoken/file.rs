@@ -1,8 +1,8 @@
 //! Reading `hooks.json`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use schemars::JsonSchema;
 use tollgate_core::Kind;
@@ -328,7 +328,7 @@ impl Reader<'_> {
 
     /// Names in a matcher that are no tools here.
     fn tool_names(&mut self, matcher: &str, at: Span) {
-        if let Some(foreign) = names::foreign(names::TOOLS, matcher)
+        if let Some(foreign) = names::foreign_tool(matcher)
             && foreign.system != "Polytoken"
             && foreign.name != "web_fetch"
         {

@@ -1,0 +1,211 @@
+//! What the guard denies, and what it lets through: `cases/guard`.
+
+// Clippy takes helpers of tests for code of the library.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+use tollgate_config::guard::{Guard, NAME, Protected};
+use tollgate_core::prelude::*;
+
+/// The directories that the cases speak of.
+struct World {
+    _place: TempDir,
+    project: PathBuf,
+    home: PathBuf,
+}
+
+impl World {
+    fn new() -> Self {
+        let place = TempDir::new().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let (project, home) = (root.join("project"), root.join("home"));
+        for directory in [
+            "project/.agents",
+            "project/scripts",
+            "project/src",
+            "home/.claude",
+            "home/dotfiles",
+            "home/.config/tollgate",
+        ] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        for file in [".agents/hooks.json", ".agents/check.sh", "scripts/lint.sh"] {
+            fs::write(project.join(file), "{}").unwrap();
+        }
+        fs::write(home.join("dotfiles/claude.json"), "{}").unwrap();
+        symlink(".agents", project.join("link")).unwrap();
+        symlink(".agents/hooks.json", project.join("file-link")).unwrap();
+        symlink(&home, project.join("home-link")).unwrap();
+        symlink("../dotfiles/claude.json", home.join(".claude/settings.json")).unwrap();
+        fs::hard_link(project.join(".agents/hooks.json"), project.join("hard.json")).unwrap();
+        Self { _place: place, project, home }
+    }
+
+    fn guard(&self) -> Guard {
+        Guard::new(Protected {
+            project: self.project.clone(),
+            home: Some(self.home.clone()),
+            config: vec![self.home.join(".config")],
+            store: Some(self.home.join(".local/state/tollgate/trust.json")),
+            extra: vec![".agents/check.sh".into(), self.project.join("scripts/lint.sh")],
+        })
+    }
+
+    /// The cases of a file, with the directories put in.
+    fn cases(&self, name: &str) -> Vec<(String, ToolCall)> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/guard").join(name);
+        let text = fs::read_to_string(path).unwrap();
+        let values: Vec<Value> = serde_json::from_str(&text).unwrap();
+        let put = |text: String| {
+            text.replace("{project}", self.project.to_str().unwrap())
+                .replace("{home}", self.home.to_str().unwrap())
+        };
+        let call = |value: Value| {
+            let case: Case = serde_json::from_str(&put(value.to_string())).unwrap();
+            (value.to_string(), case.call())
+        };
+        values.into_iter().map(call).collect()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    write: Option<String>,
+    shell: Option<String>,
+    cwd: Option<String>,
+    tool: Option<String>,
+    server: Option<String>,
+    #[serde(default)]
+    args: Map<String, Value>,
+}
+
+impl Case {
+    fn call(self) -> ToolCall {
+        if let Some(path) = self.write {
+            return ToolCall::new("write_to_file").arg("TargetFile", path).arg("CodeContent", "x");
+        }
+        if let Some(line) = self.shell {
+            let call = ToolCall::new("run_command").arg("CommandLine", line);
+            return match self.cwd {
+                Some(cwd) => call.arg("Cwd", cwd),
+                None => call,
+            };
+        }
+        let mut call = ToolCall::new(self.tool.expect("a case is a write, a shell or a tool"));
+        call.server = self.server;
+        call.args = self.args;
+        call
+    }
+}
+
+#[test]
+fn every_attempt_is_denied() {
+    let world = World::new();
+    let guard = world.guard();
+    let cases = world.cases("attempts.json");
+    assert!(cases.len() >= 60);
+    let passed: Vec<_> =
+        cases.iter().filter(|(_, call)| guard.refuses(call, &[]).is_none()).collect();
+    let shown: Vec<_> = passed.iter().map(|(case, _)| case).collect();
+    assert!(passed.is_empty(), "{} of {}: {shown:#?}", passed.len(), cases.len());
+}
+
+#[test]
+fn what_only_looks_like_it_goes_through() {
+    let world = World::new();
+    let guard = world.guard();
+    let cases = world.cases("harmless.json");
+    assert!(cases.len() >= 25);
+    let denied: Vec<_> = cases
+        .iter()
+        .filter_map(|(case, call)| Some((case, guard.refuses(call, &[])?.to_string())))
+        .collect();
+    assert!(denied.is_empty(), "{} of {}: {denied:#?}", denied.len(), cases.len());
+}
+
+#[tokio::test]
+async fn it_is_a_hook_of_the_system_before_all_others() {
+    let world = World::new();
+    let first = decide("first", |_cx, _call: &ToolPre| Decision::allow()).priority(-1_000);
+    let runner = Runner::builder()
+        .register(first)
+        .register(world.guard().into_registration())
+        .build()
+        .unwrap();
+    let hook = runner.hooks(Kind::ToolPre).next().unwrap().clone();
+    assert_eq!((hook.name.as_str(), hook.layer, hook.priority), (NAME, Layer::System, i64::MIN));
+
+    // Relative paths are relative to the session's workspaces as well.
+    let workspaces = vec![world.project.join("src").to_str().unwrap().to_owned()];
+    let session = SessionContext::new(SessionInfo { workspaces, ..SessionInfo::default() });
+    let operation = session.turn().operation();
+    let call = ToolCall::new("write_to_file")
+        .arg("TargetFile", "../.agents/hooks.json")
+        .arg("CodeContent", "{}");
+    let outcome = runner.dispatch(&operation, ToolPre::from(call)).await;
+    let reason = outcome.reason().to_owned();
+    assert!(
+        reason.starts_with("Hook files and Tollgate's own configuration are changed by people")
+    );
+    assert!(reason.contains("`.agents/hooks.json`") && !reason.contains(NAME), "{reason}");
+    assert!(outcome.permit().is_refused());
+}
+
+#[test]
+fn long_and_hostile_texts_are_decided_quickly() {
+    let world = World::new();
+    let guard = world.guard();
+    for text in [
+        "{a,b}".repeat(5_000),
+        format!("rm {}", "*".repeat(3_000)),
+        format!("rm {}x", "**/".repeat(1_000)),
+        format!("rm {}", "*a".repeat(200)),
+        "$(".repeat(50_000),
+        "sh -c '".repeat(2_000),
+        "cd .. && ".repeat(2_000),
+        "echo x; ".repeat(20_000),
+        "/".repeat(100_000),
+        "A=$A$A;".repeat(2_000),
+        "A=$A$A$A x;".repeat(200),
+    ] {
+        let begin = std::time::Instant::now();
+        let call = ToolCall::new("run_command").arg("CommandLine", text.clone());
+        let _ = guard.refuses(&call, &[]);
+        let taken = begin.elapsed();
+        assert!(taken.as_secs() < 5, "{taken:?}: {}", text.get(..40).unwrap_or(&text));
+    }
+}
+
+proptest! {
+    /// However a path is written, a file that it leads to is protected or not by where it is.
+    #[test]
+    fn detours_lead_nowhere(detours in proptest::collection::vec(0..5_usize, 0..6)) {
+        let world = World::new();
+        let mut path = String::new();
+        for detour in detours {
+            path.push_str(["./", "src/../", "link/../", ".agents/.././", "scripts//../"][detour]);
+        }
+        let guard = world.guard();
+        let write = |path: String| ToolCall::new("write_to_file").arg("TargetFile", path);
+        let protected = write(format!("{path}.agents/hooks.json"));
+        prop_assert!(guard.refuses(&protected, &[]).is_some());
+        let free = write(format!("{path}src/main.rs"));
+        prop_assert!(guard.refuses(&free, &[]).is_none());
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC*") {
+        let guard = Guard::new(Protected::project("/nonexistent"));
+        let call = ToolCall::new("run_command").arg("CommandLine", text.clone());
+        let _ = guard.refuses(&call, &[]);
+        let _ = guard.refuses(&ToolCall::new("x").arg("path", text), &[]);
+    }
+}

@@ -11,6 +11,7 @@
 pub mod antigravity;
 mod checks;
 pub mod polytoken;
+mod schema;
 mod text;
 
 pub(crate) use text::excerpt;

@@ -17,11 +17,10 @@ use crate::load::{Loaded, LoadedFile, Setup, closed_for_all, load};
 /// use tollgate_config::hooks::Hooks;
 /// use tollgate_config::layers::Places;
 /// use tollgate_config::load::Setup;
-/// use tollgate_core::Runner;
 ///
 /// # let directory = tempfile::tempdir()?;
 /// let places = Places::below(directory.path());
-/// let hooks = Hooks::load(Runner::builder().build()?, Setup::new(places));
+/// let hooks = Hooks::open(Setup::new(places))?;
 /// for diagnostic in &hooks.in_force().diagnostics {
 ///     eprintln!("{}", diagnostic.line());
 /// }
@@ -60,10 +59,21 @@ pub struct Reloaded {
 }
 
 impl Hooks {
+    /// Loads the files into a runner as the settings want it.
+    pub fn open(setup: Setup) -> Result<Self, RegisterError> {
+        let loaded = load(&setup);
+        let runner = setup.runner(&loaded).build()?;
+        Ok(Self::put(runner, setup, loaded))
+    }
+
     /// Loads the files and puts their hooks into a runner. Hooks that are registered in it
     /// otherwise stay as they are.
     pub fn load(runner: Runner, setup: Setup) -> Self {
-        let mut loaded = load(&setup);
+        let loaded = load(&setup);
+        Self::put(runner, setup, loaded)
+    }
+
+    fn put(runner: Runner, setup: Setup, mut loaded: Loaded) -> Self {
         let version = match runner.reload(std::mem::take(&mut loaded.registrations)) {
             Ok(version) => version,
             Err(error) => {

@@ -11,6 +11,7 @@ use tollgate_core::Dialect;
 use tollgate_core::dialect::Layer;
 
 use crate::dialect::{self, FileDialect};
+use crate::settings;
 
 /// The directories that are looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +92,16 @@ impl Places {
         let home = root.join("home");
         let variable = |name: &str| (name == "HOME").then(|| home.clone());
         Self { system: root.join("system"), ..Self::by(variable, Some(root.join("project"))) }
+    }
+
+    /// The `config.toml` of each layer.
+    pub fn settings(&self) -> settings::Files {
+        const FILE: &str = "config.toml";
+        settings::Files {
+            system: Some(self.system.join(FILE)),
+            user: self.user.as_ref().map(|user| user.join(FILE)),
+            project: self.project.as_ref().map(|project| project.join(".tollgate").join(FILE)),
+        }
     }
 
     /// The home that a dialect has of its own.

@@ -3,6 +3,7 @@
 //! * [`source`], [`diagnostic`]: texts, places in them, and what is wrong there;
 //! * [`dialect`]: each file format, with both halves of its codec;
 //! * [`layers`], [`trust`]: where files are looked for, and whether they may run;
+//! * [`settings`], [`guard`]: what `config.toml` says, and the hook that keeps agents from all this;
 //! * [`load`], [`hooks`]: from files to hooks in force, and again on request.
 
 mod command;

@@ -6,16 +6,21 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tollgate_core::dialect::{Layer, Mode, OnFailure, Rule};
-use tollgate_core::{Dialect, Kind, Registration};
-use tollgate_exec::{Environment, Executor, Limits, find_program};
+use tollgate_core::mask::Masker;
+use tollgate_core::runner::RunnerBuilder;
+use tollgate_core::{Dialect, Kind, Registration, Runner};
+use tollgate_exec::{DEFAULT_AT_ONCE, Environment, Executor, Limits, find_program};
 
 use crate::command::{Closed, CommandHook, GRACE, Origin, Surroundings};
 use crate::diagnostic::{Code, Diagnostic, Report};
 use crate::dialect::{Cwd, FileDialect, FileHook, HookFile, Shell};
+use crate::guard::{Guard, Protected};
 use crate::layers::{Place, Places};
 use crate::read::read;
+use crate::settings;
 use crate::source::SourceFile;
 use crate::trust::{
     Change, Seal, Store, Survey, SurveyError, Surveyed, SurveyedCommand, TrustState,
@@ -30,25 +35,39 @@ pub struct Setup {
     pub interactive: bool,
     /// What runs the commands.
     pub executor: Executor,
-    /// What a command may print, and how it is ended.
-    pub limits: Limits,
-    /// The variables that commands get.
-    pub environment: Environment,
-    /// How long a Polytoken handler may take; its dialect's default where not set.
-    pub polytoken_time: Option<std::time::Duration>,
+    /// What `config.toml` says, in all layers.
+    pub settings: settings::Loaded,
 }
 
 impl Setup {
-    /// The usual one.
+    /// The usual one, with the settings of these places.
     pub fn new(places: Places) -> Self {
-        Self {
-            places,
-            interactive: false,
-            executor: Executor::shared().clone(),
-            limits: Limits::default(),
-            environment: Environment::inherit(),
-            polytoken_time: None,
+        let settings = settings::Loaded::read(&places.settings());
+        let at_once = usize::try_from(settings.settings.limits.commands).unwrap_or(usize::MAX);
+        let executor = if at_once == DEFAULT_AT_ONCE {
+            Executor::shared().clone()
+        } else {
+            Executor::new(at_once)
+        };
+        Self { places, interactive: false, executor, settings }
+    }
+
+    /// A runner as the settings want it for what was loaded, to which hooks of one's own can be
+    /// added.
+    ///
+    /// How long a dispatch may take follows from the hooks where nobody has set it: a handler that
+    /// may take ten minutes gets them.
+    pub fn runner(&self, loaded: &Loaded) -> RunnerBuilder {
+        let settings = &self.settings.settings;
+        let mut limits = settings.runner_limits();
+        if settings.origin("limits.dispatch").is_empty() {
+            limits.dispatch = limits.dispatch.max(loaded.longest + 2 * GRACE);
         }
+        Runner::builder()
+            .limits(|own| *own = limits)
+            .reask(settings.engine.reask)
+            // Patterns are checked where the settings are read.
+            .masker(settings.masker().unwrap_or_else(|_| Masker::everything()))
     }
 }
 
@@ -62,6 +81,8 @@ pub struct Loaded {
     pub files: Vec<LoadedFile>,
     /// Everything that is to be said, in the order of the files.
     pub diagnostics: Vec<Diagnostic>,
+    /// The longest time that any of the hooks has.
+    pub longest: Duration,
 }
 
 impl Loaded {
@@ -110,11 +131,14 @@ struct Found {
 /// Finds, reads, checks and orders all files.
 pub fn load(setup: &Setup) -> Loaded {
     let mut found: Vec<Found> = setup.places.files().into_iter().filter_map(find).collect();
+    let same = no_file_twice(&mut found);
     let trust = Trust::of(setup, &found);
     check_negations(&mut found, &trust);
+    let stdout = setup.settings.settings.limits.stdout;
+    let stdout = usize::try_from(stdout).unwrap_or(usize::MAX);
     let surroundings = Arc::new(Surroundings {
         executor: setup.executor.clone(),
-        limits: setup.limits,
+        limits: Limits { stdout, ..Limits::default() },
         project: setup.places.project.clone(),
         interactive: setup.interactive,
     });
@@ -125,8 +149,15 @@ pub fn load(setup: &Setup) -> Loaded {
             (shell, find_program(name).unwrap_or_else(|| Path::new("/bin").join(name)))
         }),
         surroundings,
-        loaded: Loaded { registrations: Vec::new(), files: Vec::new(), diagnostics: Vec::new() },
+        loaded: Loaded {
+            registrations: Vec::new(),
+            files: Vec::new(),
+            diagnostics: same,
+            longest: Duration::ZERO,
+        },
     };
+    loader.settings();
+    loader.guard(&trust);
     let negated = negated(&found, &trust);
     for found in found {
         loader.take(found, &trust, &negated);
@@ -151,6 +182,25 @@ fn find(place: Place) -> Option<Found> {
     }
 }
 
+/// Leaves out what is another name for a file that was found before.
+fn no_file_twice(found: &mut Vec<Found>) -> Vec<Diagnostic> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut said = Vec::new();
+    found.retain(|found| {
+        let path = &found.place.path;
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let is_new = !seen.contains(&real);
+        if is_new {
+            seen.push(real);
+        } else {
+            let message = format!("this is `{}`, which counts once", real.display());
+            said.push(Diagnostic::of_file(path, Code::SameFileTwice, message));
+        }
+        is_new
+    });
+    said
+}
+
 /// Whether the project's hooks may run.
 enum Trust {
     /// There is nothing to trust.
@@ -159,7 +209,7 @@ enum Trust {
     Trusted(Box<Survey>, Arc<Seal>),
     Changed(Vec<Change>),
     /// It cannot be told.
-    Unknown(String),
+    Unknown(Box<Diagnostic>),
 }
 
 impl Trust {
@@ -169,8 +219,8 @@ impl Trust {
         let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, root)).collect();
         let store = match Store::open(path) {
             Ok(store) => store,
-            Err(_) if files.is_empty() => return Self::NoProject,
-            Err(error) => return Self::Unknown(error.to_string()),
+            // What was trusted is not known, not even whether there was anything.
+            Err(error) => return Self::Unknown(Box::new(error.diagnostic())),
         };
         match Survey::new(root, &files) {
             Ok(survey) => match store.state(&survey) {
@@ -178,8 +228,14 @@ impl Trust {
                 TrustState::Trusted(seal) => Self::Trusted(Box::new(survey), seal),
                 TrustState::Changed(changes) => Self::Changed(changes),
             },
-            Err(_) if files.is_empty() => Self::NoProject,
-            Err(error) => Self::Unknown(error.to_string()),
+            Err(error) => {
+                let root = root.canonicalize().unwrap_or_else(|_| root.clone());
+                if store.projects().all(|(known, _)| known != root) {
+                    return Self::Untrusted;
+                }
+                let code = Code::ChangedSinceTrusted;
+                Self::Unknown(Box::new(Diagnostic::of_file(root, code, error.to_string())))
+            }
         }
     }
 
@@ -237,6 +293,11 @@ fn check_negations(found: &mut [Found], trust: &Trust) {
             hooks.map(|hook| (place.dialect.dialect(), place.layer, hook.name.clone()))
         })
         .collect();
+    let broken: Vec<Dialect> = found
+        .iter()
+        .filter(|found| found.place.layer < Layer::Project && found.file.is_none())
+        .map(|found| found.place.dialect.dialect())
+        .collect();
     for found in found.iter_mut().filter(|found| trust.admits(found.place.layer)) {
         let Some(file) = &found.file else { continue };
         if file.negations.is_empty() {
@@ -254,6 +315,10 @@ fn check_negations(found: &mut [Found], trust: &Trust) {
                 continue;
             }
             let name = &negation.name;
+            if broken.contains(&dialect) {
+                // What it names may well be in the file that does not load.
+                continue;
+            }
             if is(Layer::System) {
                 report
                     .add(
@@ -328,12 +393,54 @@ impl Loader<'_> {
         shells.find(|(shell, _)| *shell == wanted).map_or(Path::new("/bin/sh"), |(_, path)| path)
     }
 
+    /// Where the settings of the machine or the person are broken, what they would have forbidden is
+    /// not known.
+    fn settings(&mut self) {
+        let settings = &self.setup.settings;
+        self.loaded.diagnostics.extend(settings.diagnostics.iter().cloned());
+        let broken = settings.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
+        if let (Some(diagnostic), false) = (broken, settings.broken.is_empty()) {
+            self.loaded.registrations.extend(closed_for_all(&diagnostic.line()));
+        }
+    }
+
+    /// The hook that keeps the agent from what decides about it.
+    fn guard(&mut self, trust: &Trust) {
+        let places = &self.setup.places;
+        let Some(project) = &places.project else { return };
+        let mut extra: Vec<PathBuf> = match trust {
+            Trust::Trusted(survey, _) => {
+                survey.pins().map(|pin| survey.root().join(&pin.path)).collect()
+            }
+            _ => Vec::new(),
+        };
+        extra.push(places.system.clone());
+        extra.extend(places.user.clone());
+        let own = [&places.antigravity, &places.polytoken];
+        extra.extend(own.into_iter().flatten().map(|home| home.join("hooks.json")));
+        let config = places.user.as_ref().and_then(|user| user.parent()).map(Path::to_owned);
+        let guard = Guard::new(Protected {
+            project: project.clone(),
+            home: places.home.clone(),
+            config: config.into_iter().collect(),
+            store: places.trust.clone(),
+            extra,
+        });
+        self.loaded.registrations.push(guard.into_registration());
+    }
+
     fn take(&mut self, found: Found, trust: &Trust, negated: &[(Dialect, String)]) {
         let Found { place, source, file, diagnostics } = found;
         let dialect = place.dialect.dialect();
         let hooks = file.as_ref().map_or(0, |file| file.hooks.len());
         let first_error = diagnostics.iter().find(|found| found.is_error()).map(Diagnostic::line);
         self.loaded.diagnostics.extend(diagnostics);
+        if let Trust::Trusted(survey, _) = trust
+            && place.layer == Layer::Project
+            && let Some(file) = &file
+        {
+            self.unpinned(survey, &source, file);
+        }
         let (seal, state) = match (place.layer, trust) {
             (Layer::Project, Trust::Trusted(survey, seal)) => {
                 // It was read at one time and pinned at another: what runs has to be what is pinned.
@@ -363,10 +470,8 @@ impl Loader<'_> {
                 self.refuse(&source, &place, code, &said.join("; "));
                 (None, FileState::Changed)
             }
-            (Layer::Project, Trust::Unknown(why)) => {
-                self.refuse(&source, &place, Code::BrokenTrustStore, why);
-                (None, FileState::Changed)
-            }
+            // Said once for the project, whose gates are closed.
+            (Layer::Project, Trust::Unknown(_)) => (None, FileState::Changed),
             _ => (None, FileState::InForce),
         };
         let state = match (file, state) {
@@ -380,7 +485,10 @@ impl Loader<'_> {
                 let origin = Arc::new(Origin {
                     shell: self.shell(place.dialect.shell()).to_owned(),
                     cwd: cwd(place.dialect, &place.path, self.setup.places.project.as_deref()),
-                    environment: self.setup.environment.clone(),
+                    environment: match &self.setup.settings.settings.command.environment {
+                        settings::Environment::Inherit => Environment::inherit(),
+                        settings::Environment::Only(names) => Environment::only(names),
+                    },
                     seal,
                 });
                 for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
@@ -400,8 +508,27 @@ impl Loader<'_> {
         self.loaded.files.push(LoadedFile { path, dialect, layer: place.layer, state, hooks });
     }
 
+    /// What a file runs that trust says nothing about.
+    fn unpinned(&mut self, survey: &Survey, source: &Arc<SourceFile>, file: &HookFile) {
+        let mut report = Report::new(Arc::clone(source));
+        for unpinned in survey.unpinned() {
+            let is_here = survey.root().join(&unpinned.file) == source.path();
+            let mut hooks = file.hooks.iter();
+            if let Some(hook) = hooks.find(|hook| is_here && hook.command == unpinned.command) {
+                report
+                    .add(Code::Unpinned, hook.span, unpinned.reason.clone())
+                    .help("what it runs may change without anybody being asked again");
+            }
+        }
+        self.loaded.diagnostics.extend(report.into_diagnostics());
+    }
+
     /// Files of the project that were trusted and are gone: what they guarded is guarded no more.
     fn missing(&mut self, trust: &Trust) {
+        if let Trust::Unknown(diagnostic) = trust {
+            self.loaded.registrations.extend(closed_for_all(&diagnostic.line()));
+            self.loaded.diagnostics.push((**diagnostic).clone());
+        }
         let Trust::Changed(changes) = trust else { return };
         let Some(root) = &self.setup.places.project else { return };
         let there: Vec<PathBuf> = self.loaded.files.iter().map(|file| file.path.clone()).collect();
@@ -442,7 +569,7 @@ impl Loader<'_> {
     }
 
     fn registration(
-        &self,
+        &mut self,
         place: &Place,
         (path, source): (&str, &SourceFile),
         hook: FileHook,
@@ -451,10 +578,11 @@ impl Loader<'_> {
         let FileHook { name, event, matcher, command, time, span } = hook;
         let format = place.dialect;
         let configured = match format.dialect() {
-            Dialect::Polytoken => self.setup.polytoken_time,
+            Dialect::Polytoken => Some(self.setup.settings.settings.polytoken.deadline),
             _ => None,
         };
         let time = time.or(configured).unwrap_or_else(|| format.time());
+        self.loaded.longest = self.loaded.longest.max(time);
         let handler = Arc::new(CommandHook {
             name: name.clone(),
             dialect: format,

@@ -251,9 +251,9 @@ impl Settings {
         }
     }
 
-    /// What masks by the patterns set here and the usual ones.
+    /// What masks by the names and patterns set here and the usual ones.
     pub fn masker(&self) -> Result<Masker, PatternError> {
-        Masker::with(&self.mask.patterns)
+        Ok(Masker::with(&self.mask.patterns)?.and_fields(&self.mask.fields))
     }
 
     /// Whether hooks may reach a host over HTTP.

@@ -53,7 +53,7 @@ async fn a_hook_of_the_person_runs_in_the_directory_of_its_file() {
     assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
     assert_eq!(loaded.files[0].state, FileState::InForce);
     let runner = runner(loaded);
-    let outcome = call(&runner, "run_command", "rm -rf /").await;
+    let outcome = call(&runner, "run_command", "rm notes.txt").await;
     assert_eq!((outcome.verdict.level, outcome.reason()), (Level::Deny, "no deletes"));
     let outcome = call(&runner, "run_command", "ls").await;
     assert_eq!(outcome.verdict.level, Level::Allow);
@@ -72,7 +72,8 @@ async fn a_projects_hooks_run_once_they_are_trusted_and_as_long_as_they_are_the_
     let loaded = load(&setup);
     assert_eq!(loaded.files[0].state, FileState::Untrusted);
     assert_eq!(loaded.diagnostics[0].code.id(), "TG060");
-    assert!(loaded.registrations.is_empty());
+    // The guard is there in any case.
+    assert_eq!(loaded.registrations.len(), 1);
 
     let mut store = Store::open(places.trust.as_ref().unwrap()).unwrap();
     store.trust(&survey(&places).unwrap()).unwrap();
@@ -106,7 +107,7 @@ async fn an_edit_counts_at_the_next_reload_and_only_if_it_is_right() {
     let file = root.path().join("home/.gemini/config/hooks.json");
     write(&file, &antigravity("echo '{\"decision\": \"ask\"}'"));
     let setup = Setup::new(Places::below(root.path()));
-    let hooks = Hooks::load(Runner::builder().build().unwrap(), setup);
+    let hooks = Hooks::open(setup).unwrap();
     let level = async || call(hooks.runner(), "run_command", "ls").await.verdict.level;
     assert_eq!(level().await, Level::Ask);
 
@@ -142,4 +143,58 @@ async fn a_broken_file_of_the_person_closes_the_gates_of_its_dialect() {
     let turn = SessionContext::new(SessionInfo::default()).turn();
     let outcome = runner.dispatch(&turn, TurnStart::new("hello")).await;
     assert!(outcome.permit().is_granted());
+}
+
+#[tokio::test]
+async fn the_agent_cannot_change_what_decides_about_it() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("project")).unwrap();
+    let runner = runner(load(&Setup::new(Places::below(root.path()))));
+    for line in [
+        "echo '{}' > .agents/hooks.json",
+        "tollgate trust",
+        "rm -rf .polytoken",
+        "sed -i s/deny/allow/ ~/.gemini/config/hooks.json",
+    ] {
+        let outcome = call(&runner, "run_command", line).await;
+        assert_eq!(outcome.verdict.level, Level::Deny, "{line}");
+        assert!(outcome.reason().contains("people, not by the agent"), "{}", outcome.reason());
+    }
+    assert_eq!(
+        call(&runner, "run_command", "cat .agents/hooks.json").await.verdict.level,
+        Level::None
+    );
+}
+
+#[tokio::test]
+async fn a_broken_configuration_of_the_person_closes_the_gates() {
+    let root = tempfile::tempdir().unwrap();
+    write(&root.path().join("home/.config/tollgate/config.toml"), "[limits]\nhok = 3\n");
+    let loaded = load(&Setup::new(Places::below(root.path())));
+    assert!(loaded.has_errors());
+    let outcome = call(&runner(loaded), "run_command", "ls").await;
+    assert_eq!(outcome.verdict.level, Level::Deny);
+    assert!(outcome.record.detail().contains("config.toml:2"), "{}", outcome.record.detail());
+}
+
+#[tokio::test]
+async fn a_trust_store_that_cannot_be_read_closes_the_gates() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("project")).unwrap();
+    let places = Places::below(root.path());
+    write(places.trust.as_ref().unwrap(), "{");
+    let loaded = load(&Setup::new(places));
+    assert_eq!(loaded.diagnostics[0].code.id(), "TG064");
+    assert_eq!(call(&runner(loaded), "run_command", "ls").await.verdict.level, Level::Deny);
+}
+
+#[tokio::test]
+async fn a_project_that_nobody_trusted_is_reported_and_closes_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("project/.agents/hooks.json")).unwrap();
+    write(&root.path().join("project/.polytoken/hooks.json"), "[");
+    let loaded = load(&Setup::new(Places::below(root.path())));
+    let codes: Vec<_> = loaded.diagnostics.iter().map(|found| found.code.id()).collect();
+    assert_eq!(codes, ["TG002", "TG060", "TG006", "TG060"]);
+    assert_eq!(call(&runner(loaded), "run_command", "ls").await.verdict.level, Level::None);
 }

@@ -21,6 +21,8 @@ pub struct Masker {
 #[derive(Debug, Clone)]
 struct Patterns {
     fields: Regex,
+    /// Further names, in the same form.
+    named: Vec<String>,
     values: Vec<Regex>,
 }
 
@@ -88,7 +90,26 @@ impl Masker {
         for pattern in patterns {
             values.push(compile(pattern.as_ref())?);
         }
-        Ok(Self { patterns: Some(Patterns { fields: compile(FIELDS)?, values }) })
+        let named = Vec::new();
+        Ok(Self { patterns: Some(Patterns { fields: compile(FIELDS)?, named, values }) })
+    }
+
+    /// Hides what stands under these names as well, however they are written: `userId` is
+    /// `user_id`.
+    ///
+    /// ```
+    /// use tollgate_core::mask::Masker;
+    ///
+    /// let mut value = serde_json::json!({"userId": "ada", "city": "Turin"});
+    /// Masker::default().and_fields(["user_id"]).value(&mut value);
+    /// assert_eq!(value, serde_json::json!({"userId": "[masked]", "city": "Turin"}));
+    /// ```
+    #[must_use]
+    pub fn and_fields<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        if let Some(patterns) = &mut self.patterns {
+            patterns.named.extend(names.into_iter().map(|name| words_of(name.as_ref())));
+        }
+        self
     }
 
     /// Masks every text.
@@ -130,7 +151,9 @@ impl Masker {
 
     fn is_secret_field(&self, name: &str) -> bool {
         let words = words_of(name);
-        self.patterns.as_ref().is_none_or(|patterns| patterns.fields.is_match(&words))
+        self.patterns.as_ref().is_none_or(|patterns| {
+            patterns.fields.is_match(&words) || patterns.named.contains(&words)
+        })
     }
 
     /// Masks every text in a value, and everything under a name that says it is secret.

@@ -123,7 +123,7 @@ codes! {
     MissingSinceTrusted = "TG062" Error "deleted since it was trusted",
     Unpinned = "TG063" Warning "a command that cannot be pinned",
     BrokenTrustStore = "TG064" Error "the trust store cannot be read",
-    Widens = "TG065" Error "a project setting that widens",
+    Widens = "TG065" Error "a setting that widens",
     OutOfRange = "TG066" Error "a setting out of range",
     SameFileTwice = "TG067" Note "the same file in two places",
     CannotRegister = "TG068" Error "a hook that cannot be registered",

@@ -11,6 +11,7 @@ use tollgate_core::matcher::{Matcher, McpNames};
 use tollgate_core::tools;
 
 use super::super::checks::check_command;
+use super::super::schema::without_null;
 use super::super::{EventName, FileHook, HookFile};
 use super::wire::MCP_TOOL;
 use super::{EVENTS, quoting};
@@ -19,8 +20,10 @@ use crate::json::{self, as_array, as_bool, as_object, as_text, name_span, span};
 use crate::names;
 use crate::source::Span;
 
-/// The file, for its schema. What is read goes by the functions below, which can say what is
-/// wrong and where.
+// The types here are for the schema. What is read goes by the functions below, which can say what
+// is wrong and where.
+
+/// Antigravity's `hooks.json`: hooks by their names.
 #[derive(JsonSchema)]
 #[schemars(rename = "AntigravityHooks", transparent)]
 #[allow(dead_code)]
@@ -76,7 +79,7 @@ struct Handler {
 
 /// The JSON Schema of the file.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(File)
+    without_null(schemars::schema_for!(File))
 }
 
 const HOOK_FIELDS: &[&str] = &[
@@ -137,7 +140,14 @@ impl Reader<'_> {
     fn top_level(&mut self, field: &ObjectProp<'_>) {
         let name = field.name.as_str();
         let at = name_span(field);
-        if event_named(name).is_some() || names::foreign(names::EVENTS, name).is_some() {
+        let is_event = event_named(name).is_some() || names::foreign(names::EVENTS, name).is_some();
+        // A hook may well be called `notification`, if it looks like a hook.
+        let looks_like_a_hook = field.value.as_object().is_some_and(|inside| {
+            inside.properties.iter().any(|inner| event_named(inner.name.as_str()).is_some())
+        });
+        if is_event && !looks_like_a_hook {
+            let foreign = names::foreign(names::EVENTS, name).and_then(|event| event.antigravity);
+            let event = foreign.unwrap_or(name);
             self.report
                 .add(
                     Code::EventAtTop,
@@ -145,7 +155,7 @@ impl Reader<'_> {
                     format!("`{name}` is an event, and stands where the name of a hook belongs"),
                 )
                 .help(format!(
-                    "give the hook a name around it: {{\"my-hook\": {{\"{name}\": …}}}}"
+                    "give the hook a name around it: {{\"my-hook\": {{\"{event}\": …}}}}"
                 ));
             return;
         }

@@ -11,6 +11,7 @@ use tollgate_core::matcher::{Matcher, McpNames, Pattern};
 use tollgate_core::target::Subject;
 
 use super::super::checks::check_command;
+use super::super::schema::without_null;
 use super::super::{EventName, FileHook, HookFile, Negation};
 use super::EVENTS;
 use crate::diagnostic::{Code, Report};
@@ -18,8 +19,10 @@ use crate::json::{self, as_object, as_text, name_span, span};
 use crate::names;
 use crate::source::Span;
 
-/// The file, for its schema. What is read goes by the functions below, which can say what is
-/// wrong and where.
+// The types here are for the schema. What is read goes by the functions below, which can say what
+// is wrong and where.
+
+/// Polytoken's `hooks.json`: hooks, and negations of global ones.
 #[derive(JsonSchema)]
 #[schemars(rename = "PolytokenHooks", transparent)]
 #[allow(dead_code)]
@@ -85,7 +88,7 @@ enum Event {
 
 /// The JSON Schema of the file.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(File)
+    without_null(schemars::schema_for!(File))
 }
 
 const ENTRY_FIELDS: &[&str] = &["name", "event", "matcher", "handler"];
@@ -292,6 +295,12 @@ impl Reader<'_> {
     fn matcher(&mut self, value: &Value<'_>, event: &'static EventName) -> Option<Matcher> {
         let text = as_text(value, "`matcher`", self.report)?;
         let at = span(value);
+        if text.is_empty() {
+            self.report
+                .add(Code::NeverMatches, at, "an empty glob matches nothing")
+                .help("leave the matcher off, or write `*`");
+            return None;
+        }
         let matcher = match Matcher::glob(text) {
             Ok(matcher) => matcher,
             Err(error) => {

@@ -4,6 +4,9 @@
 //! the system or the person, or one of the project that was trusted, closes the gates that its
 //! dialect can close, with the problem as the reason. One that nobody has trusted yet is reported.
 
+mod negation;
+mod trusted;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -22,9 +25,12 @@ use crate::layers::{Place, Places};
 use crate::read::read;
 use crate::settings;
 use crate::source::SourceFile;
-use crate::trust::{
-    Change, Seal, Store, Survey, SurveyError, Surveyed, SurveyedCommand, TrustState,
-};
+use crate::trust::{Change, Survey};
+
+pub use trusted::survey;
+
+use negation::{check_negations, negated};
+use trusted::Trust;
 
 /// What is loaded, and for whom.
 #[derive(Debug, Clone)]
@@ -201,74 +207,6 @@ fn no_file_twice(found: &mut Vec<Found>) -> Vec<Diagnostic> {
     said
 }
 
-/// Whether the project's hooks may run.
-enum Trust {
-    /// There is nothing to trust.
-    NoProject,
-    Untrusted,
-    Trusted(Box<Survey>, Arc<Seal>),
-    Changed(Vec<Change>),
-    /// It cannot be told.
-    Unknown(Box<Diagnostic>),
-}
-
-impl Trust {
-    fn of(setup: &Setup, found: &[Found]) -> Self {
-        let Some(root) = &setup.places.project else { return Self::NoProject };
-        let Some(path) = &setup.places.trust else { return Self::Untrusted };
-        let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, root)).collect();
-        let store = match Store::open(path) {
-            Ok(store) => store,
-            // What was trusted is not known, not even whether there was anything.
-            Err(error) => return Self::Unknown(Box::new(error.diagnostic())),
-        };
-        match Survey::new(root, &files) {
-            Ok(survey) => match store.state(&survey) {
-                TrustState::Untrusted => Self::Untrusted,
-                TrustState::Trusted(seal) => Self::Trusted(Box::new(survey), seal),
-                TrustState::Changed(changes) => Self::Changed(changes),
-            },
-            Err(error) => {
-                let root = root.canonicalize().unwrap_or_else(|_| root.clone());
-                if store.projects().all(|(known, _)| known != root) {
-                    return Self::Untrusted;
-                }
-                let code = Code::ChangedSinceTrusted;
-                Self::Unknown(Box::new(Diagnostic::of_file(root, code, error.to_string())))
-            }
-        }
-    }
-
-    /// Whether a file of this layer takes part.
-    const fn admits(&self, layer: Layer) -> bool {
-        !matches!(layer, Layer::Project) || matches!(self, Self::Trusted(..))
-    }
-}
-
-/// A file of the project and what it runs.
-fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
-    if found.place.layer != Layer::Project {
-        return None;
-    }
-    let hooks = found.file.as_ref().map(|file| file.hooks.as_slice()).unwrap_or_default();
-    let commands = hooks
-        .iter()
-        .map(|hook| SurveyedCommand {
-            text: hook.command.clone(),
-            cwd: cwd(found.place.dialect, &found.place.path, Some(root)),
-        })
-        .collect();
-    Some(Surveyed { file: found.place.path.clone(), commands, declared: Vec::new() })
-}
-
-/// What a person would be asked to trust in a project: its hook files and what they run.
-pub fn survey(places: &Places) -> Result<Survey, SurveyError> {
-    let root = places.project.clone().unwrap_or_default();
-    let found: Vec<Found> = places.files().into_iter().filter_map(find).collect();
-    let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, &root)).collect();
-    Survey::new(&root, &files)
-}
-
 /// Where a file's commands run.
 fn cwd(dialect: &dyn FileDialect, file: &Path, project: Option<&Path>) -> PathBuf {
     let of_file = || file.parent().unwrap_or(Path::new("/")).to_owned();
@@ -276,87 +214,6 @@ fn cwd(dialect: &dyn FileDialect, file: &Path, project: Option<&Path>) -> PathBu
         Cwd::OfTheFile => of_file(),
         Cwd::OfTheProject => project.map_or_else(of_file, Path::to_owned),
     }
-}
-
-/// Rejects files that switch off what is not there, or what cannot be switched off.
-fn check_negations(found: &mut [Found], trust: &Trust) {
-    let mut files = found.iter().filter_map(|found| found.file.as_ref());
-    if files.all(|file| file.negations.is_empty()) {
-        return;
-    }
-    let names: Vec<(Dialect, Layer, String)> = found
-        .iter()
-        .filter(|found| found.place.layer < Layer::Project)
-        .flat_map(|found| {
-            let place = &found.place;
-            let hooks = found.file.iter().flat_map(|file| &file.hooks);
-            hooks.map(|hook| (place.dialect.dialect(), place.layer, hook.name.clone()))
-        })
-        .collect();
-    let broken: Vec<Dialect> = found
-        .iter()
-        .filter(|found| found.place.layer < Layer::Project && found.file.is_none())
-        .map(|found| found.place.dialect.dialect())
-        .collect();
-    for found in found.iter_mut().filter(|found| trust.admits(found.place.layer)) {
-        let Some(file) = &found.file else { continue };
-        if file.negations.is_empty() {
-            continue;
-        }
-        let dialect = found.place.dialect.dialect();
-        let mut report = Report::new(Arc::clone(&found.source));
-        for negation in &file.negations {
-            let is = |layer| {
-                names.iter().any(|(of, whose, name)| {
-                    *of == dialect && *whose == layer && *name == negation.name
-                })
-            };
-            if is(Layer::User) {
-                continue;
-            }
-            let name = &negation.name;
-            if broken.contains(&dialect) {
-                // What it names may well be in the file that does not load.
-                continue;
-            }
-            if is(Layer::System) {
-                report
-                    .add(
-                        Code::NegationNotPossible,
-                        negation.span,
-                        format!(
-                            "`{name}` is a hook of this machine, which a project cannot switch off"
-                        ),
-                    )
-                    .help("remove the line, or ask whoever administers the machine");
-            } else {
-                report
-                    .add(
-                        Code::UnknownNegation,
-                        negation.span,
-                        format!("there is no global hook `{name}`"),
-                    )
-                    .help("remove the line, or correct the name");
-            }
-        }
-        if report.has_errors() {
-            found.file = None;
-        }
-        found.diagnostics.extend(report.into_diagnostics());
-    }
-}
-
-/// The hooks that files in force switch off.
-fn negated(found: &[Found], trust: &Trust) -> Vec<(Dialect, String)> {
-    found
-        .iter()
-        .filter(|found| trust.admits(found.place.layer))
-        .flat_map(|found| {
-            let dialect = found.place.dialect.dialect();
-            let negations = found.file.iter().flat_map(|file| &file.negations);
-            negations.map(move |negation| (dialect, negation.name.clone()))
-        })
-        .collect()
 }
 
 /// A hook that cannot decide, at all the gates that a dialect can close.

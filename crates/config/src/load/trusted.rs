@@ -1,0 +1,81 @@
+//! Whether a project's hooks may run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tollgate_core::dialect::Layer;
+
+use super::{Found, Setup, cwd, find};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::layers::Places;
+use crate::trust::{
+    Change, Seal, Store, Survey, SurveyError, Surveyed, SurveyedCommand, TrustState,
+};
+
+/// Whether the project's hooks may run.
+pub(super) enum Trust {
+    /// There is nothing to trust.
+    NoProject,
+    Untrusted,
+    Trusted(Box<Survey>, Arc<Seal>),
+    Changed(Vec<Change>),
+    /// It cannot be told.
+    Unknown(Box<Diagnostic>),
+}
+
+impl Trust {
+    pub(super) fn of(setup: &Setup, found: &[Found]) -> Self {
+        let Some(root) = &setup.places.project else { return Self::NoProject };
+        let Some(path) = &setup.places.trust else { return Self::Untrusted };
+        let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, root)).collect();
+        let store = match Store::open(path) {
+            Ok(store) => store,
+            // What was trusted is not known, not even whether there was anything.
+            Err(error) => return Self::Unknown(Box::new(error.diagnostic())),
+        };
+        match Survey::new(root, &files) {
+            Ok(survey) => match store.state(&survey) {
+                TrustState::Untrusted => Self::Untrusted,
+                TrustState::Trusted(seal) => Self::Trusted(Box::new(survey), seal),
+                TrustState::Changed(changes) => Self::Changed(changes),
+            },
+            Err(error) => {
+                let root = root.canonicalize().unwrap_or_else(|_| root.clone());
+                if store.projects().all(|(known, _)| known != root) {
+                    return Self::Untrusted;
+                }
+                let code = Code::ChangedSinceTrusted;
+                Self::Unknown(Box::new(Diagnostic::of_file(root, code, error.to_string())))
+            }
+        }
+    }
+
+    /// Whether a file of this layer takes part.
+    pub(super) const fn admits(&self, layer: Layer) -> bool {
+        !matches!(layer, Layer::Project) || matches!(self, Self::Trusted(..))
+    }
+}
+
+/// A file of the project and what it runs.
+fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
+    if found.place.layer != Layer::Project {
+        return None;
+    }
+    let hooks = found.file.as_ref().map(|file| file.hooks.as_slice()).unwrap_or_default();
+    let commands = hooks
+        .iter()
+        .map(|hook| SurveyedCommand {
+            text: hook.command.clone(),
+            cwd: cwd(found.place.dialect, &found.place.path, Some(root)),
+        })
+        .collect();
+    Some(Surveyed { file: found.place.path.clone(), commands, declared: Vec::new() })
+}
+
+/// What a person would be asked to trust in a project: its hook files and what they run.
+pub fn survey(places: &Places) -> Result<Survey, SurveyError> {
+    let root = places.project.clone().unwrap_or_default();
+    let found: Vec<Found> = places.files().into_iter().filter_map(find).collect();
+    let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, &root)).collect();
+    Survey::new(&root, &files)
+}

@@ -142,10 +142,13 @@ impl Report {
             span: span.into(),
             related: Vec::new(),
         };
-        // One that is past the bound is replaced by the next, so that there is always a last one
-        // to write on.
+        // One that is past the bound makes room for the next, so that there is always a last one to
+        // write on. It is never an error as long as there is anything else: an error that nobody
+        // is told would let the file load.
         if self.found.len() > MOST {
-            self.found.pop();
+            let last = self.found.len() - 1;
+            let place = self.found.iter().rposition(|found| !found.is_error()).unwrap_or(last);
+            self.found.remove(place);
         }
         self.found.push(diagnostic);
         Entry(self.found.last_mut())

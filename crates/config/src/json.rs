@@ -124,10 +124,19 @@ fn say(error: &ParseError, report: &mut Report) {
             .help("a hook file needs some five levels");
         return;
     }
-    syntax(report, span, &error.kind().to_string());
+    let help = match error.kind() {
+        ParseErrorKind::String(_) => {
+            "in a string, write a backslash as `\\\\`, a quote as `\\\"` and a line break as `\\n`"
+        }
+        ParseErrorKind::SingleQuotedStringsNotAllowed
+        | ParseErrorKind::ExpectedStringObjectProperty
+        | ParseErrorKind::UnexpectedWord => "names and texts stand in double quotes",
+        _ => "look at what stands before: a comma, a bracket or a quote is missing or too many",
+    };
+    syntax(report, span, &error.kind().to_string()).help(help);
 }
 
-fn syntax(report: &mut Report, span: Span, what: &str) {
+fn syntax<'r>(report: &'r mut Report, span: Span, what: &str) -> crate::diagnostic::Entry<'r> {
     // Ours to finish: the reader's own sentences begin with a capital and name a line.
     let what = what.split(" at line ").next().unwrap_or(what);
     let mut characters = what.chars();
@@ -135,7 +144,7 @@ fn syntax(report: &mut Report, span: Span, what: &str) {
         characters.next().into_iter().flat_map(char::to_lowercase).chain(characters).collect();
     report
         .add(Code::Syntax, span, format!("not valid JSON: {what}"))
-        .help("the file has to be plain JSON: strings in double quotes, no comments");
+        .help("the file has to be plain JSON: strings in double quotes, no comments")
 }
 
 /// Where a value stands.
@@ -241,7 +250,8 @@ pub(crate) fn no_duplicates(object: &Object<'_>, report: &mut Report) {
     }
     let mut seen = HashMap::with_capacity(fields.len());
     for field in fields {
-        if let Some(first) = seen.insert(field.name.as_str(), field) {
+        let first = *seen.entry(field.name.as_str()).or_insert(field);
+        if !std::ptr::eq(first, field) {
             twice(report, first, field);
         }
     }

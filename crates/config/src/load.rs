@@ -373,7 +373,11 @@ impl Loader<'_> {
             let mut hooks = file.hooks.iter();
             if let Some(hook) = hooks.find(|hook| is_here && hook.command == unpinned.command) {
                 report
-                    .add(Code::Unpinned, hook.span, unpinned.reason.clone())
+                    .add(
+                        Code::Unpinned,
+                        hook.span,
+                        format!("not all that this command runs is pinned: {}", unpinned.reason),
+                    )
                     .help("what it runs may change without anybody being asked again");
             }
         }

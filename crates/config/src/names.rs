@@ -167,6 +167,16 @@ pub(crate) fn foreign(table: &'static [Foreign], name: &str) -> Option<&'static 
     table.iter().find(|entry| entry.name == name)
 }
 
+/// The entry of an event's name that is not one of the dialect's own, nor near to one.
+pub(crate) fn foreign_event(name: &str, own: &[&str]) -> Option<&'static Foreign> {
+    foreign(EVENTS, name).or_else(|| {
+        if nearest(name, own).is_some() {
+            return None;
+        }
+        EVENTS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
+    })
+}
+
 /// The entry of a tool's name.
 pub(crate) fn foreign_tool(name: &str) -> Option<&'static Foreign> {
     static BY_NAME: LazyLock<HashMap<&str, &Foreign>> =

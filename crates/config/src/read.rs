@@ -46,7 +46,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
     let too_large = |size: u64| {
         fail(
             Code::TooLarge,
-            format!("the file has {size} bytes or more, and {LARGEST} are allowed"),
+            format!("the file has {size} bytes, and {} MiB are allowed", LARGEST >> 20),
             "a thousand hooks take a quarter of a megabyte: is this a hook file?",
         )
     };

@@ -253,7 +253,12 @@ impl Settings {
 
     /// What masks by the names and patterns set here and the usual ones.
     pub fn masker(&self) -> Result<Masker, PatternError> {
-        Ok(Masker::with(&self.mask.patterns)?.and_fields(&self.mask.fields))
+        let masker = match self.mask.patterns.as_slice() {
+            // The usual one is compiled once for all.
+            [] => Masker::default(),
+            patterns => Masker::with(patterns)?,
+        };
+        Ok(masker.and_fields(&self.mask.fields))
     }
 
     /// Whether hooks may reach a host over HTTP.

@@ -110,6 +110,10 @@ fn lines_around(file: &SourceFile, span: Span) -> Range<usize> {
     // A problem of many lines is shown by its first.
     let rest = text.get(span.start..).unwrap_or_default();
     let line_end = rest.find('\n').map_or(text.len(), |at| span.start + at);
+    let line_end = match text.get(span.start..line_end) {
+        Some(line) if line.ends_with('\r') => line_end - 1,
+        _ => line_end,
+    };
     let end = line_end.min(span.start.saturating_add(2 * WINDOW));
     boundary(text, begin)..boundary(text, end)
 }

@@ -35,6 +35,12 @@ fn machine_path(command: &str) -> Option<&str> {
     const HOMES: [&str; 3] = ["/Users/", "/home/", "C:\\Users\\"];
     let begin = HOMES.iter().filter_map(|home| command.find(home)).min()?;
     let rest = command.get(begin..)?;
-    let end = rest.find(|c: char| c.is_whitespace() || "'\";|&)".contains(c)).unwrap_or(rest.len());
+    // In quotes, a path ends where they do.
+    let quote = command.get(..begin)?.chars().next_back().filter(|c| matches!(c, '\'' | '"'));
+    let ends = |c: char| match quote {
+        Some(quote) => c == quote,
+        None => c.is_whitespace() || "'\";|&)".contains(c),
+    };
+    let end = rest.find(ends).unwrap_or(rest.len());
     rest.get(..end)
 }

@@ -103,13 +103,21 @@ pub(super) fn parse(report: &mut Report, layer: Layer) -> Option<HookFile> {
     let file = Arc::clone(report.file());
     let root = json::parse(&file, report)?;
     if let Value::Array(array) = &root {
-        report
+        let entry = report
             .add(
                 Code::ForeignDialect,
                 Span::at(array.range.start),
                 "the file has to be an object of named hooks, not an array",
             )
-            .help("an array of entries is Polytoken's form: it belongs in `.polytoken/hooks.json`");
+            .help("write {\"my-hook\": {\"PreToolUse\": […]}}");
+        let is_polytoken = |value: &Value<'_>| {
+            value.as_object().is_some_and(|entry| entry.get("handler").is_some())
+        };
+        if array.elements.iter().any(is_polytoken) {
+            entry.help(
+                "an array of entries is Polytoken's form: it belongs in `.polytoken/hooks.json`",
+            );
+        }
         return None;
     }
     let root = as_object(&root, "the file", report)?;
@@ -200,7 +208,7 @@ impl Reader<'_> {
             // Which is what Antigravity makes of it too: the handlers run, under that name.
             entry
                 .severity(Severity::Warning)
-                .help("it works, as one hook called `hooks`; name it after what it does");
+                .help("it is read as one hook called `hooks`; name it after what it does");
             return true;
         }
         entry.help("remove the wrapper: the names of the hooks stand at the top level");
@@ -239,7 +247,7 @@ impl Reader<'_> {
         let key = field.name.as_str();
         let at = name_span(field);
         let known = HOOK_FIELDS.get(1..).unwrap_or_default();
-        if let Some(foreign) = names::foreign(names::EVENTS, key) {
+        if let Some(foreign) = names::foreign_event(key, known) {
             let help = match foreign.antigravity {
                 Some(ours) => format!("the event here is `{ours}`"),
                 None => {
@@ -270,7 +278,11 @@ impl Reader<'_> {
                 .help(help);
             return true;
         }
-        json::unknown_field(self.report, field, "a hook", HOOK_FIELDS).severity(Severity::Warning);
+        let entry = json::unknown_field(self.report, field, "a hook", HOOK_FIELDS)
+            .severity(Severity::Warning);
+        if matches!(key, "command" | "matcher" | "timeout") {
+            entry.help("a handler stands under an event: {\"PreToolUse\": [{\"matcher\": …, \"hooks\": […]}]}");
+        }
         false
     }
 
@@ -284,12 +296,16 @@ impl Reader<'_> {
                 )
                 .help("older versions of Antigravity ignore it");
         }
-        let Some(list) = as_array(&field.value, event.name, self.report) else { return };
+        let Value::Array(list) = &field.value else {
+            let what = format!("`{}`", event.name);
+            json::wrong_type(self.report, &field.value, &what, "an array");
+            return;
+        };
         if list.elements.is_empty() {
             self.report.add(
                 Code::NoEffect,
                 span(&field.value),
-                format!("{} has no handlers", event.name),
+                format!("`{}` has no handlers", event.name),
             );
         }
         for element in &list.elements {
@@ -449,7 +465,15 @@ impl Reader<'_> {
         let Some(seconds) = seconds else {
             self.report
                 .add(Code::BadTimeout, span(value), format!("`{}` is no time-out", number.value))
-                .help(format!("give whole seconds, from 1 to {LONGEST}"));
+                .help(match number.value.parse::<u64>() {
+                    Ok(large) if large > LONGEST => {
+                        format!(
+                            "it is in seconds; if you mean milliseconds, write {}",
+                            large.div_ceil(1000)
+                        )
+                    }
+                    _ => format!("give whole seconds, from 1 to {LONGEST}"),
+                });
             return None;
         };
         if seconds >= MILLISECONDS_FROM {
@@ -515,7 +539,8 @@ impl Reader<'_> {
                     .help(help);
             }
         }
-        let alternatives = matcher.trim_start_matches('^').trim_end_matches('$').split('|');
+        let alternatives =
+            matcher.split('|').map(|name| name.trim_start_matches('^').trim_end_matches('$'));
         for name in alternatives.filter(|name| !name.is_empty() && name.chars().all(is_name)) {
             if let Some(near) = names::nearest_tool(name)
                 && tools::lookup(name).is_none()

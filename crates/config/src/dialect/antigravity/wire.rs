@@ -468,7 +468,19 @@ impl Codec for Antigravity {
                 }
                 match inner {
                     None => Ok(Rewrite::Args(Args::new())),
-                    Some(Value::Object(inner)) => Ok(Rewrite::Args(inner)),
+                    Some(Value::Object(inner)) => {
+                        // It stands for all arguments, and to take one away is not in our power.
+                        let left_out =
+                            event.call.args.keys().find(|name| !inner.contains_key(*name));
+                        match left_out {
+                            None => Ok(Rewrite::Args(inner)),
+                            Some(name) => Err(WireError::new(format!(
+                                "`{MCP_ARGS}` in `overwrite` leaves out `{}`: arguments can be set, \
+                                 not taken away",
+                                excerpt(name.as_bytes())
+                            ))),
+                        }
+                    }
                     Some(other) => Err(WireError::new(format!(
                         "`{MCP_ARGS}` in `overwrite` is {}, not an object",
                         text::kind(&other)

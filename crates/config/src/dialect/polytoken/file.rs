@@ -103,7 +103,10 @@ pub(super) fn parse(report: &mut Report, layer: Layer) -> Option<HookFile> {
             Span::at(span(&root).start),
             format!("the file has to be an array of hooks, not {}", json::describe(&root)),
         );
-        if matches!(root, Value::Object(_)) {
+        let Value::Object(object) = &root else { return None };
+        if object.get("handler").is_some() {
+            entry.help("put the hook into a list: `[` before it and `]` behind it");
+        } else {
             entry.help(
                 "write [{\"name\": …, \"event\": \"pre_tool_use\", \"handler\": {\"bash\": …}}]; an \
                  object of hooks is the form of Antigravity (`.agents/hooks.json`) or Claude Code",
@@ -209,6 +212,8 @@ impl Reader<'_> {
         let entry = json::unknown_field(self.report, field, "a hook", ENTRY_FIELDS);
         if matches!(field.name.as_str(), "command" | "bash" | "hooks" | "type") {
             entry.help("what to run stands in \"handler\": {\"bash\": \"…\"}");
+        } else if matches!(field.name.as_str(), "enabled" | "disabled") {
+            entry.help("remove the hook, or switch off a global one in a project: \"!its-name\"");
         } else if matches!(field.name.as_str(), "timeout" | "timeout_ms") {
             entry.help("a hook cannot set its deadline: it is `polytoken.deadline` in config.toml");
         }
@@ -229,7 +234,11 @@ impl Reader<'_> {
         let found = EVENTS.iter().find(|event| event.name == name);
         if found.is_none() {
             let known: Vec<_> = EVENTS.iter().map(|event| event.name).collect();
-            if let Some(foreign) = names::foreign(names::EVENTS, name) {
+            if name.is_empty() {
+                self.report
+                    .add(Code::EmptyValue, span(value), "the event is empty")
+                    .help(format!("the events are {}", names::list(&known)));
+            } else if let Some(foreign) = names::foreign_event(name, &known) {
                 let help = match foreign.polytoken {
                     Some(ours) => format!("the event here is `{ours}`"),
                     None => format!(
@@ -247,6 +256,10 @@ impl Reader<'_> {
             } else {
                 let help = match names::nearest(name, &known) {
                     Some(near) => format!("did you mean `{near}`?"),
+                    None if name == "post_clear" => {
+                        "it is newer than the documented format; there is nothing like it here"
+                            .to_owned()
+                    }
                     None => format!("the events are {}", names::list(&known)),
                 };
                 self.report
@@ -363,7 +376,8 @@ impl Reader<'_> {
     fn no_name_twice(&mut self) {
         let mut seen: HashMap<&str, Span> = HashMap::with_capacity(self.file.hooks.len());
         for hook in &self.file.hooks {
-            if let Some(first) = seen.insert(&hook.name, hook.span) {
+            let first = *seen.entry(&hook.name).or_insert(hook.span);
+            if first != hook.span {
                 self.report
                     .add(
                         Code::DuplicateName,

@@ -19,3 +19,10 @@ mod read;
 pub mod settings;
 pub mod source;
 pub mod trust;
+
+/// Runs the code of the documentation pages as tests.
+#[cfg(doctest)]
+mod documentation {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+}

@@ -338,7 +338,7 @@ impl Loader<'_> {
                         |(of, name): &(Dialect, String)| *of == dialect && *name == hook.name;
                     place.layer == Layer::User && negated.iter().any(name)
                 };
-                let shown = place.path.display().to_string();
+                let shown: Arc<str> = place.path.display().to_string().into();
                 let origin = Arc::new(Origin {
                     shell: self.shell(place.dialect.shell()).to_owned(),
                     cwd: cwd(place.dialect, &place.path, self.setup.places.project.as_deref()),
@@ -432,7 +432,7 @@ impl Loader<'_> {
     fn registration(
         &mut self,
         place: &Place,
-        (path, source): (&str, &SourceFile),
+        (path, source): (&Arc<str>, &SourceFile),
         hook: FileHook,
         origin: &Arc<Origin>,
     ) -> Registration {
@@ -456,7 +456,7 @@ impl Loader<'_> {
         let mut registration = Registration::named(name)
             .dialect(format.dialect())
             .layer(place.layer)
-            .source(path, Some(source.line(span.start)))
+            .source(Arc::clone(path), Some(source.line(span.start)))
             .matching(matcher)
             .deadline(time + GRACE);
         for kind in event.kinds {

@@ -96,8 +96,6 @@ pub mod prelude {
 /// Runs the code of the documentation pages as tests.
 #[cfg(doctest)]
 mod documentation {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
     #[doc = include_str!("../../../docs/hooks-in-rust.md")]
     struct HooksInRust;
 }

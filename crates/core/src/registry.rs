@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use smallvec::SmallVec;
 
 #[doc(hidden)] // named by the sealed side of `Event`; of no use outside
 pub use chain::{Chain, Chains};
@@ -48,8 +49,8 @@ use crate::target::Target;
 /// Where a hook stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// The file.
-    pub file: String,
+    /// The file. Its hooks share the name.
+    pub file: Arc<str>,
     /// The line in it, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
@@ -122,7 +123,7 @@ enum Problem {
 type InstallFn =
     Box<dyn FnOnce(&Arc<HookInfo>, &mut Chains) -> Result<usize, RegisterError> + Send>;
 
-struct Install(Vec<InstallFn>);
+struct Install(SmallVec<[InstallFn; 1]>);
 
 impl fmt::Debug for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -213,7 +214,7 @@ impl Registration {
                 is_policy: false,
                 loaded: false,
             },
-            install: Install(Vec::new()),
+            install: Install(SmallVec::new()),
             problem: None,
         }
     }
@@ -282,7 +283,7 @@ impl Registration {
     }
 
     /// Where it stands.
-    pub fn source(mut self, file: impl Into<String>, line: Option<u32>) -> Self {
+    pub fn source(mut self, file: impl Into<Arc<str>>, line: Option<u32>) -> Self {
         self.info.source = Some(Source { file: file.into(), line });
         self
     }

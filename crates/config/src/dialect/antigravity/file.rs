@@ -359,9 +359,13 @@ impl Reader<'_> {
         if list.elements.is_empty() {
             self.report.add(Code::NoEffect, span(handlers), "the group has no handlers");
         }
+        let mut left = list.elements.len();
         for element in &list.elements {
+            left -= 1;
+            // Most groups have one handler, which gets the matcher itself.
+            let matcher = if left == 0 { matcher.take() } else { matcher.clone() };
             let Some(object) = as_object(element, "a handler", self.report) else { continue };
-            self.handler(name, event, object, matcher.clone());
+            self.handler(name, event, object, matcher);
         }
     }
 

@@ -198,3 +198,38 @@ async fn a_project_that_nobody_trusted_is_reported_and_closes_nothing() {
     assert_eq!(codes, ["TG002", "TG060", "TG006", "TG060"]);
     assert_eq!(call(&runner(loaded), "run_command", "ls").await.verdict.level, Level::None);
 }
+
+/// Whether a process runs that has this word on its command line.
+fn runs(word: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
+        .any(|line| line.windows(word.len()).any(|part| part == word.as_bytes()))
+}
+
+#[tokio::test]
+async fn a_dispatch_that_is_given_up_ends_its_handler() {
+    let root = tempfile::tempdir().unwrap();
+    let word = format!("given-up-{}", root.path().file_name().unwrap().display());
+    let started = root.path().join("started");
+    let script = format!(": {word}; touch '{}'; sleep 1000; true", started.display());
+    write(&root.path().join("home/.gemini/config/hooks.json"), &antigravity(&script));
+    let runner = runner(load(&Setup::new(Places::below(root.path()))));
+    {
+        let dispatch = std::pin::pin!(call(&runner, "run_command", "ls"));
+        let begun = async {
+            while !started.exists() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            _ = dispatch => panic!("the handler takes longer than that"),
+            () = begun => assert!(runs(&word)),
+        }
+    }
+    let given_up = std::time::Instant::now();
+    while runs(&word) {
+        assert!(given_up.elapsed().as_secs() < 5, "it still runs");
+        tokio::task::yield_now().await;
+    }
+}

@@ -60,110 +60,68 @@ impl<E: Event> Patch<E> for Never {
     }
 }
 
+/// How a patch, which is one value, is carried out on an event, and which neutral form it has.
+macro_rules! patches {
+    ($($patch:ident is $form:ident on $event:ident: |$on:ident, $value:ident| $apply:expr;)*) => {$(
+        impl Patch<$event> for $patch {
+            fn apply(self, $on: &mut $event) -> bool {
+                let $value = self.0;
+                $apply
+            }
+            fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
+                match rewrite {
+                    Rewrite::$form(value) => Ok(Self(value)),
+                    other => Err(other),
+                }
+            }
+            fn rewrite(&self) -> Rewrite {
+                Rewrite::$form(self.0.clone())
+            }
+        }
+    )*};
+}
+
 /// Arguments to set in a tool call; the ones not named stay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ArgsPatch(pub Args);
-
-impl Patch<ToolPre> for ArgsPatch {
-    fn apply(self, event: &mut ToolPre) -> bool {
-        let mut changed = false;
-        for (name, value) in self.0 {
-            if event.call.args.get(&name) != Some(&value) {
-                event.call.args.insert(name, value);
-                changed = true;
-            }
-        }
-        if changed {
-            // What the host worked out of other arguments says nothing about these.
-            event.call.canonical_path = None;
-        }
-        changed
-    }
-    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
-        match rewrite {
-            Rewrite::Args(value) => Ok(Self(value)),
-            other => Err(other),
-        }
-    }
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::Args(self.0.clone())
-    }
-}
 
 /// Another prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PromptPatch(pub String);
 
-impl Patch<TurnStart> for PromptPatch {
-    fn apply(self, event: &mut TurnStart) -> bool {
-        replace(&mut event.prompt, self.0)
-    }
-    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
-        match rewrite {
-            Rewrite::Prompt(value) => Ok(Self(value)),
-            other => Err(other),
-        }
-    }
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::Prompt(self.0.clone())
-    }
-}
-
 /// Another response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ResponsePatch(pub String);
-
-impl Patch<TurnEnd> for ResponsePatch {
-    fn apply(self, event: &mut TurnEnd) -> bool {
-        replace(&mut event.response, self.0)
-    }
-    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
-        match rewrite {
-            Rewrite::Response(value) => Ok(Self(value)),
-            other => Err(other),
-        }
-    }
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::Response(self.0.clone())
-    }
-}
 
 /// Another result of a tool or a subagent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ResultPatch(pub Value);
 
-impl Patch<ToolPost> for ResultPatch {
-    fn apply(self, event: &mut ToolPost) -> bool {
-        replace(&mut event.result, self.0)
-    }
-    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
-        match rewrite {
-            Rewrite::Result(value) => Ok(Self(value)),
-            other => Err(other),
-        }
-    }
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::Result(self.0.clone())
-    }
+patches! {
+    ArgsPatch is Args on ToolPre: |event, args| set_args(event, args);
+    PromptPatch is Prompt on TurnStart: |event, prompt| replace(&mut event.prompt, prompt);
+    ResponsePatch is Response on TurnEnd: |event, text| replace(&mut event.response, text);
+    ResultPatch is Result on ToolPost: |event, result| replace(&mut event.result, result);
+    ResultPatch is Result on SubagentStop: |event, result| replace(&mut event.result, Some(result));
 }
 
-impl Patch<SubagentStop> for ResultPatch {
-    fn apply(self, event: &mut SubagentStop) -> bool {
-        replace(&mut event.result, Some(self.0))
-    }
-    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
-        match rewrite {
-            Rewrite::Result(value) => Ok(Self(value)),
-            other => Err(other),
+fn set_args(event: &mut ToolPre, args: Args) -> bool {
+    let mut changed = false;
+    for (name, value) in args {
+        if event.call.args.get(&name) != Some(&value) {
+            event.call.args.insert(name, value);
+            changed = true;
         }
     }
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::Result(self.0.clone())
+    if changed {
+        // What the host worked out of other arguments says nothing about these.
+        event.call.canonical_path = None;
     }
+    changed
 }
 
 fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {

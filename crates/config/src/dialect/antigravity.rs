@@ -1,6 +1,7 @@
 //! Antigravity's `hooks.json`: named hooks, regular expressions, `sh -c`.
 
 mod file;
+mod matcher;
 mod quoting;
 mod wire;
 

@@ -7,14 +7,12 @@ use std::time::Duration;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use schemars::JsonSchema;
 use tollgate_core::dialect::Layer;
-use tollgate_core::matcher::{Matcher, McpNames};
-use tollgate_core::tools;
+use tollgate_core::matcher::Matcher;
 
 use super::super::checks::check_command;
 use super::super::schema::without_null;
 use super::super::{EventName, FileHook, HookFile};
-use super::wire::MCP_TOOL;
-use super::{EVENTS, quoting};
+use super::{EVENTS, matcher, quoting};
 use crate::diagnostic::{Code, Report, Severity};
 use crate::json::{self, as_array, as_bool, as_object, as_text, name_span, span};
 use crate::names;
@@ -341,7 +339,7 @@ impl Reader<'_> {
         let mut handlers = None;
         for field in &group.properties {
             match field.name.as_str() {
-                "matcher" => matcher = self.matcher(&field.value),
+                "matcher" => matcher = matcher::matcher(&field.value, self.report),
                 "hooks" => handlers = Some(&field.value),
                 _ => {
                     json::unknown_field(self.report, field, "a group", GROUP_FIELDS)
@@ -491,69 +489,5 @@ impl Reader<'_> {
                 .help(format!("if you mean milliseconds, write {}", seconds.div_ceil(1000)));
         }
         Some(Duration::from_secs(seconds))
-    }
-
-    fn matcher(&mut self, value: &Value<'_>) -> Option<Matcher> {
-        let text = as_text(value, "`matcher`", self.report)?;
-        if text.is_empty() || text == "*" {
-            return Some(Matcher::All);
-        }
-        match Matcher::regex(text) {
-            Ok(matcher) => {
-                self.tool_names(text, span(value));
-                Some(matcher.mcp(McpNames::Through(MCP_TOOL)))
-            }
-            Err(error) => {
-                let help = if text.starts_with('*') {
-                    format!(
-                        "matchers are regular expressions: for any text write `.*`, as in `.{text}`"
-                    )
-                } else {
-                    "matchers are regular expressions on the whole name of the tool".to_owned()
-                };
-                self.report
-                    .add(
-                        Code::BadPattern,
-                        span(value),
-                        format!("not a regular expression: {}", error.message),
-                    )
-                    .help(help);
-                None
-            }
-        }
-    }
-
-    /// Names in a matcher that are no tools here.
-    fn tool_names(&mut self, matcher: &str, at: Span) {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        for word in matcher.split(|c| !is_name(c)).filter(|word| !word.is_empty()) {
-            if let Some(foreign) = names::foreign_tool(word)
-                && tools::lookup(word).is_none()
-            {
-                let help = match foreign.antigravity {
-                    Some(ours) => format!("the tool here is `{ours}`"),
-                    None => "there is no such tool here".to_owned(),
-                };
-                self.report
-                    .add(
-                        Code::ForeignTool,
-                        at,
-                        format!("`{word}` is {}'s name of a tool", foreign.system),
-                    )
-                    .help(help);
-            }
-        }
-        let alternatives =
-            matcher.split('|').map(|name| name.trim_start_matches('^').trim_end_matches('$'));
-        for name in alternatives.filter(|name| !name.is_empty() && name.chars().all(is_name)) {
-            if let Some(near) = names::nearest_tool(name)
-                && tools::lookup(name).is_none()
-                && names::foreign_tool(name).is_none()
-            {
-                self.report
-                    .add(Code::NeverMatches, at, format!("no tool is called `{name}`"))
-                    .help(format!("did you mean `{near}`?"));
-            }
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! A command as the handler of an event: written to, run and read by its dialect's codec.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub(crate) struct Origin {
     pub(crate) shell: PathBuf,
     pub(crate) cwd: PathBuf,
     pub(crate) environment: Environment,
+    /// Variables that are set in any case.
+    pub(crate) variables: Vec<(&'static str, OsString)>,
     pub(crate) seal: Option<Arc<Seal>>,
 }
 
@@ -74,8 +77,13 @@ impl CommandHook {
     /// A file may have a thousand hooks of which few ever run, so this waits until one does.
     fn command(&self) -> &Command {
         self.command.get_or_init(|| {
-            let Origin { shell, cwd, environment, .. } = &*self.origin;
-            Command::shell(shell, &self.script).cwd(cwd).environment(environment.clone())
+            let Origin { shell, cwd, environment, variables, .. } = &*self.origin;
+            let mut command =
+                Command::shell(shell, &self.script).cwd(cwd).environment(environment.clone());
+            for (name, value) in variables {
+                command = command.env(name, value);
+            }
+            command
         })
     }
 
@@ -106,6 +114,10 @@ impl CommandHook {
         let running = surroundings.executor.run(self.command(), input, surroundings.limits);
         let Finished { status, stdout, stderr, .. } =
             running.await.map_err(|error| Unanswered::NotRun { error })?;
+        // It may have waited for a free place, and been changed meanwhile.
+        if let Some(seal) = &self.origin.seal {
+            seal.check()?;
+        }
         let code = match status {
             Status::Exited(code) => code,
             Status::Signaled(_) => return Err(Unanswered::Killed { status, stderr }),

@@ -34,6 +34,7 @@ mod places;
 mod readers;
 mod shell;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -45,7 +46,8 @@ use tollgate_core::hook::decide;
 use tollgate_core::tools::{self, Access};
 use tollgate_core::{Decision, Registration};
 
-use places::{Places, Relation, Spot};
+use mention::{Needles, normal};
+use places::{Places, Relation};
 use shell::Shell;
 
 /// The name of the hook.
@@ -88,7 +90,7 @@ pub enum Refusal {
         /// The subcommand.
         subcommand: String,
     },
-    /// It names more files than can be looked at.
+    /// It is longer, or names more files, than can be looked at.
     TooLong,
 }
 
@@ -106,8 +108,8 @@ impl fmt::Display for Refusal {
                  to run `tollgate {subcommand}`."
             ),
             Self::TooLong => f.write_str(
-                "The command names too many files to tell whether hook files are among them. Split it \
-                 up.",
+                "The command is too long, or names too many files, to tell whether it changes hook files. \
+                 Split it up.",
             ),
         }
     }
@@ -117,12 +119,19 @@ impl fmt::Display for Refusal {
 #[derive(Debug, Clone)]
 pub struct Guard {
     places: Places,
+    needles: Needles,
 }
 
+/// The longest command line that is looked into. No one writes longer ones but to carry a file.
+const LONGEST_LINE: usize = 64 * 1024;
+
 impl Guard {
-    /// A guard of these places.
+    /// A guard of these places, which are looked for now: a call is compared with where they were
+    /// found. Relative paths are relative to the directory of this process.
     pub fn new(protected: Protected) -> Self {
-        Self { places: Places::new(protected) }
+        let places = Places::new(protected);
+        let needles = Needles::new(&places);
+        Self { places, needles }
     }
 
     /// The hook, for a runner: of the system layer, before all others.
@@ -144,12 +153,13 @@ impl Guard {
         let has_server = call.server.as_deref().is_some_and(|server| !server.is_empty());
         let known = if has_server { None } else { tools::lookup(&call.name) };
         let access = known.map(|tool| tool.access);
-        if matches!(access, Some(Access::Read | Access::Network | Access::Control)) {
+        if matches!(access, Some(Access::Read | Access::Network)) {
             return None;
         }
-        let check = Check { places: &self.places, spots: self.places.spots(), workspaces };
+        let check = Check { places: &self.places, needles: &self.needles, workspaces };
         match access {
             Some(Access::Write) => check.edit(call),
+            Some(Access::Control) => check.control(call),
             Some(_) => check.execute(call),
             None => check.unknown(call),
         }
@@ -162,10 +172,10 @@ impl From<Guard> for Registration {
     }
 }
 
-/// One look at a call, with the places as they are now.
+/// One look at a call.
 struct Check<'a> {
     places: &'a Places,
-    spots: Vec<Spot>,
+    needles: &'a Needles,
     workspaces: &'a [String],
 }
 
@@ -180,7 +190,7 @@ impl Check<'_> {
     }
 
     fn write(&self, path: &str) -> Option<Refusal> {
-        let found = self.places.written(&self.spots, &self.bases(), path)?;
+        let found = self.places.written(&self.bases(), path)?;
         Some(Refusal::Write { place: found })
     }
 
@@ -194,54 +204,113 @@ impl Check<'_> {
     }
 
     fn any_path(&self, call: &ToolCall) -> Option<Refusal> {
-        call.args.values().find_map(|value| texts(value).find_map(|text| self.write(text)))
+        let mut given = named(call);
+        given.find_map(|text| self.write(text).or_else(|| self.patch(text)))
+    }
+
+    /// A text that is a patch of something protected.
+    fn patch(&self, text: &str) -> Option<Refusal> {
+        calls::patched(text).find_map(|path| self.write(path))
+    }
+
+    /// A tool that steers the agent, and may have it run a command later.
+    fn control(&self, call: &ToolCall) -> Option<Refusal> {
+        if calls::asks(&call.name) {
+            return None;
+        }
+        let cwd = directory(call);
+        call.args.iter().find_map(|(name, value)| {
+            let is_command = |line: &str| calls::names_command(name) || Shell::is_command(line);
+            // Most of what is said here is prose, also about hooks.
+            let is_about_us = |line: &str| {
+                self.needles.anywhere(line).is_some() || normal(line).contains("tollgate")
+            };
+            let mut lines = lines(value).into_iter();
+            lines.find_map(|line| {
+                let counts = (cwd.is_some() || is_about_us(&line)) && is_command(&line);
+                if counts { self.shell(&line, cwd) } else { None }
+            })
+        })
     }
 
     fn execute(&self, call: &ToolCall) -> Option<Refusal> {
         let cwd = call.text("Cwd").or_else(|| call.text("cwd"));
         let by_table = call.text("CommandLine").map(|line| self.shell(line, cwd));
         by_table.unwrap_or_else(|| {
-            let mut lines = call.args.values().flat_map(texts);
-            lines.find_map(|line| self.shell(line, cwd))
+            let mut lines = call.args.values().flat_map(lines);
+            lines.find_map(|line| self.shell(&line, cwd))
         })
     }
 
     fn shell(&self, line: &str, cwd: Option<&str>) -> Option<Refusal> {
-        Shell::new(self.places, &self.spots, self.bases(), cwd).refuses(line)
+        if line.len() > LONGEST_LINE {
+            let is_about_us =
+                self.needles.find(line).is_some() || normal(line).contains("tollgate");
+            return is_about_us.then_some(Refusal::TooLong);
+        }
+        Shell::new(self.places, self.needles, self.bases(), cwd).refuses(line)
     }
 
     /// A tool that the table does not have: one of a host's own, or of an MCP server.
     fn unknown(&self, call: &ToolCall) -> Option<Refusal> {
-        let cwd = call.args.iter().find(|(name, _)| calls::names_directory(name));
-        let cwd = cwd.and_then(|(_, value)| value.as_str());
-        for (name, value) in &call.args {
-            if calls::names_command(name) {
-                let line = match value {
-                    Value::Array(_) => texts(value).collect::<Vec<_>>().join(" "),
-                    Value::String(line) => line.clone(),
-                    _ => continue,
-                };
-                if let Some(refusal) = self.shell(&line, cwd) {
-                    return Some(refusal);
-                }
-            }
+        let cwd = directory(call);
+        let mut commands = call.args.iter().filter(|(name, _)| calls::names_command(name));
+        let refusal = commands
+            .find_map(|(_, value)| lines(value).into_iter().find_map(|l| self.shell(&l, cwd)));
+        if refusal.is_some() {
+            return refusal;
         }
         if calls::is_reader(&call.name) {
             return None;
         }
         let removes = calls::is_remover(&call.name);
-        let given = call.args.values().flat_map(texts).chain(call.canonical_path.as_deref());
+        let given = named(call).chain(call.canonical_path.as_deref());
         for path in given {
-            if let Some(refusal) = self.write(path) {
+            if let Some(refusal) = self.write(path).or_else(|| self.patch(path)) {
                 return Some(refusal);
             }
-            match self.places.relation(&self.spots, &self.bases(), path) {
+            match self.places.relation(&self.bases(), path) {
                 Some((Relation::Around, spot)) => return Some(spot.refusal()),
                 Some((Relation::Above, spot)) if removes => return Some(spot.refusal()),
                 _ => {}
             }
         }
         None
+    }
+}
+
+/// The directory that a call's commands run in, if it names one.
+fn directory(call: &ToolCall) -> Option<&str> {
+    let (_, value) = call.args.iter().find(|(name, _)| calls::names_directory(name))?;
+    value.as_str()
+}
+
+/// The command lines that a value may be. A list may hold the words of one, or be one of many.
+fn lines(value: &Value) -> Vec<Cow<'_, str>> {
+    match value {
+        Value::Array(_) => {
+            let words: Vec<&str> = texts(value).collect();
+            vec![words.join(" ").into(), words.join("\n").into()]
+        }
+        Value::Object(fields) => fields.values().flat_map(lines).collect(),
+        _ => texts(value).map(Cow::Borrowed).collect(),
+    }
+}
+
+/// Every text in a call, and the names of its fields, which may be paths as well.
+fn named(call: &ToolCall) -> impl Iterator<Item = &str> {
+    let names = call.args.values().flat_map(names).chain(call.args.keys().map(String::as_str));
+    call.args.values().flat_map(texts).chain(names)
+}
+
+/// The name of every field in a value.
+fn names(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match value {
+        Value::Array(values) => Box::new(values.iter().flat_map(names)),
+        Value::Object(fields) => Box::new(
+            fields.iter().flat_map(|(name, v)| std::iter::once(name.as_str()).chain(names(v))),
+        ),
+        _ => Box::new(std::iter::empty()),
     }
 }
 

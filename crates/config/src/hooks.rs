@@ -92,8 +92,8 @@ impl Hooks {
     /// one step; dispatches under way go on with what they began with.
     pub fn reload(&self) -> Reloaded {
         let mut in_force = self.lock();
-        let mut loaded = load(&self.setup);
-        if !loaded.has_errors() {
+        let mut loaded = load(&self.setup.again());
+        if loaded.is_sound {
             match self.runner.reload(std::mem::take(&mut loaded.registrations)) {
                 Ok(version) => {
                     let found = Arc::new(InForce::of(loaded, version));

@@ -53,7 +53,13 @@ impl Places {
     /// The usual ones, by the variables of this process. `POLYTOKEN_CONFIG_DIR` overrides where
     /// Polytoken's file is.
     pub fn of_this_process(project: Option<PathBuf>) -> Self {
-        Self::by(|name| env::var_os(name).map(PathBuf::from), project)
+        let variable = |name: &str| match (name, env::var_os(name).map(PathBuf::from)) {
+            // Without the variable, the system knows.
+            ("HOME", None) => env::home_dir(),
+            ("HOME", Some(home)) if !home.is_absolute() => env::home_dir(),
+            (_, value) => value,
+        };
+        Self::by(variable, project)
     }
 
     /// As [`of_this_process`](Self::of_this_process), by variables given.

@@ -7,6 +7,8 @@
 mod negation;
 mod trusted;
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -25,12 +27,13 @@ use crate::layers::{Place, Places};
 use crate::read::read;
 use crate::settings;
 use crate::source::SourceFile;
+use crate::trust::words::Line;
 use crate::trust::{Change, Survey};
 
 pub use trusted::survey;
 
 use negation::{check_negations, negated};
-use trusted::Trust;
+use trusted::{Trust, is_trusted};
 
 /// What is loaded, and for whom.
 #[derive(Debug, Clone)]
@@ -46,9 +49,15 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The usual one, with the settings of these places.
-    pub fn new(places: Places) -> Self {
-        let settings = settings::Loaded::read(&places.settings());
+    /// The usual one, with the settings of these places. Those of a project count once it is
+    /// trusted.
+    pub fn new(mut places: Places) -> Self {
+        // What is trusted and what runs is to be the same, wherever a link leads later.
+        places.project = places.project.map(|project| {
+            let absolute = || std::path::absolute(&project).ok();
+            project.canonicalize().ok().or_else(absolute).unwrap_or(project)
+        });
+        let settings = read_settings(&places);
         let at_once = usize::try_from(settings.settings.limits.commands).unwrap_or(usize::MAX);
         let executor = if at_once == DEFAULT_AT_ONCE {
             Executor::shared().clone()
@@ -56,6 +65,12 @@ impl Setup {
             Executor::new(at_once)
         };
         Self { places, interactive: false, executor, settings }
+    }
+
+    /// The same, with the settings as they are now.
+    #[must_use]
+    pub(crate) fn again(&self) -> Self {
+        Self { settings: read_settings(&self.places), ..self.clone() }
     }
 
     /// A runner as the settings want it for what was loaded, to which hooks of one's own can be
@@ -77,6 +92,15 @@ impl Setup {
     }
 }
 
+fn read_settings(places: &Places) -> settings::Loaded {
+    let mut files = places.settings();
+    let is_there = files.project.as_ref().is_some_and(|file| file.symlink_metadata().is_ok());
+    if is_there && !is_trusted(places) {
+        files.project = None;
+    }
+    settings::Loaded::read(&files)
+}
+
 /// What a load came to.
 #[derive(Debug)]
 #[must_use = "the hooks are in force once they are given to a runner"]
@@ -89,6 +113,9 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The longest time that any of the hooks has.
     pub longest: Duration,
+    /// Whether all that takes part is as it should be. What is wrong with a project that nobody
+    /// has trusted takes no part.
+    pub is_sound: bool,
 }
 
 impl Loaded {
@@ -138,7 +165,7 @@ struct Found {
 pub fn load(setup: &Setup) -> Loaded {
     let mut found: Vec<Found> = setup.places.files().into_iter().filter_map(find).collect();
     let same = no_file_twice(&mut found);
-    let trust = Trust::of(setup, &found);
+    let trust = Trust::of(&setup.places, &found);
     check_negations(&mut found, &trust);
     let stdout = setup.settings.settings.limits.stdout;
     let stdout = usize::try_from(stdout).unwrap_or(usize::MAX);
@@ -150,20 +177,18 @@ pub fn load(setup: &Setup) -> Loaded {
     });
     let mut loader = Loader {
         setup,
-        shells: [Shell::Sh, Shell::Bash].map(|shell| {
-            let name = shell.program();
-            (shell, find_program(name).unwrap_or_else(|| Path::new("/bin").join(name)))
-        }),
+        shells: [Shell::Sh, Shell::Bash].map(|shell| (shell, place_of(shell))),
         surroundings,
         loaded: Loaded {
             registrations: Vec::new(),
             files: Vec::new(),
             diagnostics: same,
             longest: Duration::ZERO,
+            is_sound: true,
         },
     };
     loader.settings();
-    loader.guard(&trust);
+    loader.guard(&trust, &found);
     let negated = negated(&found, &trust);
     for found in found {
         loader.take(found, &trust, &negated);
@@ -216,6 +241,32 @@ fn cwd(dialect: &dyn FileDialect, file: &Path, project: Option<&Path>) -> PathBu
     }
 }
 
+/// Where a shell is. The usual places come first: what the search path finds may be anybody's.
+fn place_of(shell: Shell) -> PathBuf {
+    let name = shell.program();
+    let usual = ["/bin", "/usr/bin", "/usr/local/bin"].map(|folder| Path::new(folder).join(name));
+    let found = usual.iter().find(|path| path.exists()).cloned();
+    found.or_else(|| find_program(name)).unwrap_or_else(|| Path::new("/bin").join(name))
+}
+
+/// Variables that have a shell run or do something else before the script, or that are ours to set.
+fn is_for_shells(name: &OsStr) -> bool {
+    const NAMES: [&str; 5] = ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "TOLLGATE_REASK"];
+    NAMES.iter().any(|known| name == *known) || name.as_bytes().starts_with(b"BASH_FUNC_")
+}
+
+/// What a file of the machine or the person would run, as far as its words tell: the agent must not
+/// write to it. And the directory that the file is in, where its scripts usually are.
+fn scripts_of(found: &Found) -> Vec<PathBuf> {
+    let folder = found.place.path.parent().unwrap_or(Path::new("/"));
+    let hooks = found.file.iter().flat_map(|file| &file.hooks);
+    let lines = hooks.map(|hook| Line::parse(&hook.command));
+    let words = lines.flat_map(|line| line.commands).flat_map(|command| command.words);
+    let paths = words.filter(|word| word.holes.is_empty() && word.text.starts_with('/'));
+    let paths = paths.map(|word| PathBuf::from(word.text)).filter(|path| path.is_file());
+    paths.chain([folder.to_owned()]).collect()
+}
+
 /// A hook that cannot decide, at all the gates that a dialect can close.
 fn closed(dialect: Dialect, layer: Layer, name: &str, why: &str) -> Registration {
     let handler = Arc::new(Closed { why: why.to_owned() });
@@ -250,11 +301,26 @@ impl Loader<'_> {
         shells.find(|(shell, _)| *shell == wanted).map_or(Path::new("/bin/sh"), |(_, path)| path)
     }
 
+    /// What handlers of a layer get whatever our own variables are. Those of the machine and the
+    /// person run beside the project's files, and must not run them.
+    fn variables(&self, layer: Layer) -> Vec<(&'static str, OsString)> {
+        let Some(project) = self.setup.places.project.as_deref() else { return Vec::new() };
+        if layer == Layer::Project {
+            return Vec::new();
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let is_outside = |entry: &PathBuf| entry.is_absolute() && !entry.starts_with(project);
+        let entries = std::env::split_paths(&path).filter(is_outside);
+        let path = std::env::join_paths(entries).unwrap_or_default();
+        vec![("PATH", path), ("PYTHONSAFEPATH", "1".into())]
+    }
+
     /// Where the settings of the machine or the person are broken, what they would have forbidden is
     /// not known.
     fn settings(&mut self) {
         let settings = &self.setup.settings;
         self.loaded.diagnostics.extend(settings.diagnostics.iter().cloned());
+        self.loaded.is_sound &= settings.broken.is_empty();
         let broken = settings.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
         if let (Some(diagnostic), false) = (broken, settings.broken.is_empty()) {
             self.loaded.registrations.extend(closed_for_all(&diagnostic.line()));
@@ -262,22 +328,24 @@ impl Loader<'_> {
     }
 
     /// The hook that keeps the agent from what decides about it.
-    fn guard(&mut self, trust: &Trust) {
+    fn guard(&mut self, trust: &Trust, found: &[Found]) {
         let places = &self.setup.places;
-        let Some(project) = &places.project else { return };
         let mut extra: Vec<PathBuf> = match trust {
             Trust::Trusted(survey, _) => {
                 survey.pins().map(|pin| survey.root().join(&pin.path)).collect()
             }
             _ => Vec::new(),
         };
+        for found in found.iter().filter(|found| found.place.layer != Layer::Project) {
+            extra.extend(scripts_of(found));
+        }
         extra.push(places.system.clone());
         extra.extend(places.user.clone());
         let own = [&places.antigravity, &places.polytoken];
         extra.extend(own.into_iter().flatten().map(|home| home.join("hooks.json")));
         let config = places.user.as_ref().and_then(|user| user.parent()).map(Path::to_owned);
         let guard = Guard::new(Protected {
-            project: project.clone(),
+            project: places.project.clone().or_else(|| places.home.clone()).unwrap_or_default(),
             home: places.home.clone(),
             config: config.into_iter().collect(),
             store: places.trust.clone(),
@@ -290,6 +358,9 @@ impl Loader<'_> {
         let Found { place, source, file, diagnostics } = found;
         let dialect = place.dialect.dialect();
         let hooks = file.as_ref().map_or(0, |file| file.hooks.len());
+        let takes_part =
+            place.layer != Layer::Project || !matches!(trust, Trust::Untrusted | Trust::NoProject);
+        self.loaded.is_sound &= !takes_part || !diagnostics.iter().any(Diagnostic::is_error);
         let first_error = diagnostics.iter().find(|found| found.is_error()).map(Diagnostic::line);
         self.loaded.diagnostics.extend(diagnostics);
         if let Trust::Trusted(survey, _) = trust
@@ -345,7 +416,9 @@ impl Loader<'_> {
                     environment: match &self.setup.settings.settings.command.environment {
                         settings::Environment::Inherit => Environment::inherit(),
                         settings::Environment::Only(names) => Environment::only(names),
-                    },
+                    }
+                    .without(is_for_shells),
+                    variables: self.variables(place.layer),
                     seal,
                 });
                 for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
@@ -389,7 +462,9 @@ impl Loader<'_> {
         if let Trust::Unknown(diagnostic) = trust {
             self.loaded.registrations.extend(closed_for_all(&diagnostic.line()));
             self.loaded.diagnostics.push((**diagnostic).clone());
+            self.loaded.is_sound = false;
         }
+        self.settings_not_trusted(trust);
         let Trust::Changed(changes) = trust else { return };
         let Some(root) = &self.setup.places.project else { return };
         let there: Vec<PathBuf> = self.loaded.files.iter().map(|file| file.path.clone()).collect();
@@ -412,6 +487,31 @@ impl Loader<'_> {
         }
     }
 
+    /// The project's settings, where nobody has trusted them, or where they are all that was.
+    fn settings_not_trusted(&mut self, trust: &Trust) {
+        let Some(file) = self.setup.places.settings().project else { return };
+        match trust {
+            Trust::Untrusted if file.symlink_metadata().is_ok() => {
+                let message = "nobody has trusted the settings of this project: they do not count";
+                let said = Diagnostic::of_file(file, Code::NotTrusted, message)
+                    .help("look at them, then trust them: `tollgate trust`");
+                self.loaded.diagnostics.push(said);
+            }
+            Trust::Changed(changes) => {
+                let root = file.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+                if let Some(change) = changes.iter().find(|change| root.join(&change.path) == file)
+                {
+                    let said = Diagnostic::of_file(&file, change.code(), change.to_string())
+                        .help("look at what has changed, then trust it again: `tollgate trust`");
+                    self.loaded.registrations.extend(closed_for_all(&said.line()));
+                    self.loaded.diagnostics.push(said);
+                    self.loaded.is_sound = false;
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Says why a file is not in force, and closes its gates.
     fn refuse(&mut self, source: &Arc<SourceFile>, place: &Place, code: Code, why: &str) {
         let mut report = Report::new(Arc::clone(source));
@@ -419,6 +519,7 @@ impl Loader<'_> {
             .add(code, None, why)
             .help("look at what has changed, then trust it again: `tollgate trust`");
         self.loaded.diagnostics.extend(report.into_diagnostics());
+        self.loaded.is_sound = false;
         self.close(source.path(), place, why);
     }
 
@@ -442,7 +543,8 @@ impl Loader<'_> {
             Dialect::Polytoken => Some(self.setup.settings.settings.polytoken.deadline),
             _ => None,
         };
-        let time = time.or(configured).unwrap_or_else(|| format.time());
+        let usual = || configured.unwrap_or_else(|| format.time());
+        let time = time.unwrap_or_else(|| usual().min(self.setup.settings.settings.limits.hook));
         self.loaded.longest = self.loaded.longest.max(time);
         let handler = Arc::new(CommandHook {
             name: name.clone(),

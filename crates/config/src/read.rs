@@ -1,7 +1,8 @@
 //! Reading a hook file: bounded, and never from what is no file.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,13 +21,23 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return match fs::symlink_metadata(path) {
-                Ok(_) => fail(
+            // The file, or a directory on the way to it.
+            let is_link = |path: &&Path| {
+                fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+                    && fs::metadata(path).is_err()
+            };
+            return match path.ancestors().find(is_link) {
+                Some(link) if link == path => fail(
                     Code::Unreadable,
                     "the file is a link to nothing".to_owned(),
                     "remove the link, or put the file where it leads",
                 ),
-                Err(_) => Ok(None),
+                Some(link) => fail(
+                    Code::Unreadable,
+                    format!("`{}` is a link to nothing", link.display()),
+                    "remove the link, or put the directory where it leads",
+                ),
+                None => Ok(None),
             };
         }
         // A path through something that is no directory: there is no such file either.
@@ -54,7 +65,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
         return too_large(metadata.len());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    // Should it be a pipe by now, nobody waits for a writer.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let read = opened.and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
     if let Err(error) = read {
         return fail(Code::Unreadable, format!("the file cannot be read: {error}"), READABLE);
     }

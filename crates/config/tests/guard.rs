@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
-use tollgate_config::guard::{Guard, NAME, Protected};
+use tollgate_config::guard::{Guard, NAME, Protected, Refusal};
 use tollgate_core::prelude::*;
 
 /// The directories that the cases speak of.
@@ -175,12 +175,69 @@ fn long_and_hostile_texts_are_decided_quickly() {
         "/".repeat(100_000),
         "A=$A$A;".repeat(2_000),
         "A=$A$A$A x;".repeat(200),
+        "echo x > $x;".repeat(5_000),
+        "echo * > ${x};".repeat(4_000),
+        format!("{}x", "--- a/b\n".repeat(8_000)),
     ] {
         let begin = std::time::Instant::now();
         let call = ToolCall::new("run_command").arg("CommandLine", text.clone());
         let _ = guard.refuses(&call, &[]);
         let taken = begin.elapsed();
         assert!(taken.as_secs() < 5, "{taken:?}: {}", text.get(..40).unwrap_or(&text));
+    }
+}
+
+#[test]
+fn a_long_line_is_only_denied_where_it_is_about_hooks() {
+    let world = World::new();
+    let guard = world.guard();
+    let refusal = |end: &str| {
+        let line = format!("echo {}{end}", "x".repeat(70_000));
+        guard.refuses(&ToolCall::new("run_command").arg("CommandLine", line), &[])
+    };
+    assert_eq!(refusal("; rm .agents/hooks.json"), Some(Refusal::TooLong));
+    assert_eq!(refusal("; toll''gate trust"), Some(Refusal::TooLong));
+    assert_eq!(refusal("; rm x"), None);
+}
+
+#[test]
+fn a_relative_project_is_protected_by_its_absolute_paths() {
+    let here = std::env::current_dir().unwrap();
+    let write = |path: PathBuf| {
+        ToolCall::new("write_to_file").arg("TargetFile", path.to_str().unwrap().to_owned())
+    };
+    for project in [".", "", "src/.."] {
+        let guard = Guard::new(Protected::project(project));
+        for path in [here.join(".agents/hooks.json"), ".agents/hooks.json".into()] {
+            assert!(guard.refuses(&write(path.clone()), &[]).is_some(), "{project:?} {path:?}");
+        }
+        assert!(guard.refuses(&write(here.join("src/x.rs")), &[]).is_none());
+        let line = format!("rm {}/.agents/hooks.json", here.display());
+        let shell = ToolCall::new("run_command").arg("CommandLine", line);
+        assert!(guard.refuses(&shell, &[]).is_some());
+    }
+}
+
+/// Prints what usual calls cost: `cargo test --release --test guard -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints figures"]
+fn cost_of_usual_calls() {
+    let world = World::new();
+    let guard = world.guard();
+    let shell = |line: &str| ToolCall::new("run_command").arg("CommandLine", line);
+    let file = world.project.join("src/main.rs").to_str().unwrap().to_owned();
+    for (name, call) in [
+        ("ls", shell("ls")),
+        ("cargo test", shell("cargo test")),
+        ("pipe", shell("cd src && cargo test -p x --all 2>&1 | tail -n 20")),
+        ("write", ToolCall::new("write_to_file").arg("TargetFile", file).arg("CodeContent", "x")),
+    ] {
+        const TIMES: u32 = 2_000;
+        let begin = std::time::Instant::now();
+        for _ in 0..TIMES {
+            assert!(guard.refuses(&call, &[]).is_none());
+        }
+        println!("{name}: {:?}", begin.elapsed() / TIMES);
     }
 }
 

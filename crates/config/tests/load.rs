@@ -233,3 +233,95 @@ async fn a_dispatch_that_is_given_up_ends_its_handler() {
         tokio::task::yield_now().await;
     }
 }
+
+/// A file of the person whose handler always refuses, at the gate of Polytoken.
+fn refusing(root: &Path, script: &str) {
+    let hook = serde_json::json!([
+        {"name": "gate", "event": "pre_tool_use", "handler": {"bash": script}}
+    ]);
+    write(&root.join("home/.config/polytoken/hooks.json"), &hook.to_string());
+}
+
+#[tokio::test]
+async fn the_settings_of_a_project_count_once_it_is_trusted() {
+    let root = tempfile::tempdir().unwrap();
+    let places = Places::below(root.path());
+    let config = root.path().join("project/.tollgate/config.toml");
+    write(&config, "[limits]\nhook = \"1s\"\n");
+    let hook = |setup: &Setup| setup.settings.settings.limits.hook.as_secs();
+    let setup = Setup::new(places.clone());
+    assert_eq!(hook(&setup), 30);
+    let codes: Vec<_> = load(&setup).diagnostics.iter().map(|it| it.code.id()).collect();
+    assert_eq!(codes, ["TG060"]);
+
+    let mut store = Store::open(places.trust.as_ref().unwrap()).unwrap();
+    store.trust(&survey(&places).unwrap()).unwrap();
+    let setup = Setup::new(places.clone());
+    assert_eq!(hook(&setup), 1);
+    assert!(load(&setup).is_sound);
+
+    // What narrowed is gone: whether it was meant to go is for a person to say.
+    fs::remove_file(&config).unwrap();
+    let loaded = load(&Setup::new(places));
+    assert_eq!(loaded.diagnostics[0].code.id(), "TG062");
+    assert_eq!(call(&runner(loaded), "view_file", "").await.verdict.level, Level::Deny);
+}
+
+#[tokio::test]
+async fn a_link_that_leads_elsewhere_later_runs_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    for (release, decision) in [("r1", "deny"), ("r2", "allow")] {
+        let folder = root.path().join(release).join(".agents");
+        write(&folder.join("hooks.json"), &antigravity("sh ./gate.sh"));
+        write(&folder.join("gate.sh"), &format!("echo '{{\"decision\": \"{decision}\"}}'"));
+    }
+    let link = root.path().join("current");
+    std::os::unix::fs::symlink(root.path().join("r1"), &link).unwrap();
+    let places = Places { project: Some(link.clone()), ..Places::below(root.path()) };
+    let mut store = Store::open(places.trust.as_ref().unwrap()).unwrap();
+    store.trust(&survey(&places).unwrap()).unwrap();
+    let runner = runner(load(&Setup::new(places)));
+    assert_eq!(call(&runner, "run_command", "ls").await.verdict.level, Level::Deny);
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(root.path().join("r2"), &link).unwrap();
+    assert_eq!(call(&runner, "run_command", "ls").await.verdict.level, Level::Deny);
+}
+
+#[tokio::test]
+async fn an_untrusted_project_does_not_keep_a_reload_from_counting() {
+    use tollgate_config::hooks::Hooks;
+
+    let root = tempfile::tempdir().unwrap();
+    write(&root.path().join("project/.agents/hooks.json"), "not JSON");
+    let hooks = Hooks::open(Setup::new(Places::below(root.path()))).unwrap();
+    refusing(root.path(), "exit 2");
+    assert!(hooks.reload().is_in_force);
+    assert_eq!(call(hooks.runner(), "run_command", "ls").await.verdict.level, Level::Deny);
+}
+
+#[tokio::test]
+async fn the_scripts_of_a_persons_gates_are_guarded() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("home/.gemini/config");
+    write(&folder.join("hooks.json"), &antigravity("sh ./gate.sh"));
+    write(&folder.join("gate.sh"), "echo '{\"decision\": \"allow\"}'");
+    let runner = runner(load(&Setup::new(Places::below(root.path()))));
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let target = folder.join("gate.sh").display().to_string();
+    let write = ToolCall::new("write_to_file").arg("TargetFile", target).arg("CodeContent", "x");
+    let outcome = runner.dispatch(&operation, ToolPre::from(write)).await;
+    assert_eq!(outcome.verdict.level, Level::Deny, "{}", outcome.record.detail());
+}
+
+#[tokio::test]
+async fn a_python_module_of_the_project_is_not_taken_by_a_persons_gate() {
+    let root = tempfile::tempdir().unwrap();
+    write(&root.path().join("project/json.py"), "import os\nos._exit(0)\n");
+    refusing(
+        root.path(),
+        "command -v python3 >/dev/null || exit 2; python3 -c 'import json, sys; sys.exit(2)'",
+    );
+    let runner = runner(load(&Setup::new(Places::below(root.path()))));
+    let outcome = call(&runner, "run_command", "ls").await;
+    assert_eq!(outcome.verdict.level, Level::Deny, "{}", outcome.record.detail());
+}

@@ -36,6 +36,7 @@ struct Parts {
 #[derive(Clone, Debug)]
 pub struct Environment {
     passed_on: PassedOn,
+    without: fn(&OsStr) -> bool,
 }
 
 #[derive(Clone, Debug)]
@@ -47,20 +48,34 @@ enum PassedOn {
 impl Environment {
     /// All variables we have when the command is prepared.
     pub const fn inherit() -> Self {
-        Self { passed_on: PassedOn::All }
+        Self { passed_on: PassedOn::All, without: nothing }
     }
 
     /// None of our variables.
     pub const fn empty() -> Self {
-        Self { passed_on: PassedOn::Only(Vec::new()) }
+        Self { passed_on: PassedOn::Only(Vec::new()), without: nothing }
     }
 
     /// The variables with these names, as far as we have them when the command is prepared.
     pub fn only<N: Into<OsString>>(names: impl IntoIterator<Item = N>) -> Self {
-        Self { passed_on: PassedOn::Only(names.into_iter().map(Into::into).collect()) }
+        let names = names.into_iter().map(Into::into).collect();
+        Self { passed_on: PassedOn::Only(names), without: nothing }
+    }
+
+    /// The same, without the variables whose names are of this sort.
+    #[must_use]
+    pub const fn without(mut self, sort: fn(&OsStr) -> bool) -> Self {
+        self.without = sort;
+        self
     }
 
     fn variables(&self) -> Vec<(OsString, OsString)> {
+        let mut variables = self.passed_on();
+        variables.retain(|(name, _)| !(self.without)(name));
+        variables
+    }
+
+    fn passed_on(&self) -> Vec<(OsString, OsString)> {
         match &self.passed_on {
             PassedOn::All => env::vars_os().filter(|(name, _)| is_name(name)).collect(),
             PassedOn::Only(names) => names
@@ -70,6 +85,10 @@ impl Environment {
                 .collect(),
         }
     }
+}
+
+fn nothing(_name: &OsStr) -> bool {
+    false
 }
 
 impl Default for Environment {

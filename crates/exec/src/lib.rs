@@ -27,7 +27,8 @@
 //! starts, so all of that becomes its child in the end, wherever it has hidden, and is found
 //! (`sweep.rs`). It notices when we die, even by `SIGKILL`, and ends the command then.
 //!
-//! What this cannot do: kill processes of another user (`sudo` in a command) unless run as root,
+//! What this cannot do: find what a command has moved out of its session if it kills or stops its
+//! own keeper, which is its parent; kill processes of another user (`sudo` in a command) unless run as root,
 //! or anything if `/proc` is missing and the process has left its group. An answer then says that
 //! something was left behind.
 

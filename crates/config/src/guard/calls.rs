@@ -54,6 +54,38 @@ pub(super) fn names_directory(argument: &str) -> bool {
     DIRECTORIES.contains(&plain(argument).as_str())
 }
 
+/// Whether a tool that steers the agent only speaks with the person. What it says there may name
+/// anything: it is how the agent asks for what it may not do.
+pub(super) fn asks(tool: &str) -> bool {
+    matches!(tool, "ask_question" | "ask_permission" | "list_permissions")
+}
+
+/// The files that a patch in a text would change.
+pub(super) fn patched(text: &str) -> impl Iterator<Item = &str> {
+    const HEADS: &[&str] = &[
+        "*** Update File:",
+        "*** Add File:",
+        "*** Delete File:",
+        "*** Move to:",
+        "+++ ",
+        "--- ",
+        "rename from ",
+        "rename to ",
+        "copy to ",
+    ];
+    text.lines().flat_map(|line| {
+        let line = line.trim_start();
+        let path = HEADS.iter().find_map(|head| line.strip_prefix(head));
+        // Behind a tab is the time.
+        let path =
+            path.and_then(|path| path.split('\t').next()).map(|path| path.trim().trim_matches('"'));
+        let path = path.filter(|path| !path.is_empty());
+        // `b/x` is `x`, unless the patch is made without such a beginning.
+        let short = path.and_then(|path| path.split_once('/')).map(|(_, rest)| rest);
+        path.into_iter().chain(short.filter(|short| !short.is_empty()))
+    })
+}
+
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::places::{Base, PLACES, Places};
 
 /// A name to look for.
+#[derive(Debug, Clone)]
 struct Needle {
     text: String,
     /// Whether what is below it counts as well.
@@ -13,6 +14,7 @@ struct Needle {
 }
 
 /// The names of the protected places.
+#[derive(Debug, Clone)]
 pub(super) struct Needles(Vec<Needle>);
 
 /// Directories that are there for hooks alone, or nearly: to name them is to mean what is in them.
@@ -70,12 +72,22 @@ impl Needles {
 
     /// The place that a text mentions, if it does.
     pub(super) fn find(&self, text: &str) -> Option<&str> {
+        self.search(text, false)
+    }
+
+    /// The same, also where a name follows on something else: `-o.agents`, `${f:-.agents}`.
+    pub(super) fn anywhere(&self, text: &str) -> Option<&str> {
+        self.search(text, true)
+    }
+
+    fn search(&self, text: &str, is_loose: bool) -> Option<&str> {
         let text = normal(text);
         let found = |needle: &&Needle| {
             text.match_indices(&needle.text).any(|(at, _)| {
                 let before = text.get(..at).and_then(|before| before.chars().next_back());
                 let after = text.get(at + needle.text.len()..).unwrap_or_default();
-                let is_begin = needle.text.starts_with('/') || !before.is_some_and(is_of_name);
+                let is_begin =
+                    is_loose || needle.text.starts_with('/') || !before.is_some_and(is_of_name);
                 is_begin && needle.ends_before(after)
             })
         };

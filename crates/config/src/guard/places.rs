@@ -97,7 +97,7 @@ pub(super) enum Relation {
     Within,
 }
 
-/// A protected place where it is now.
+/// A protected place, where it was found to be.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     /// Its path, in parts that can be compared.
@@ -113,6 +113,11 @@ pub(super) struct Spot {
 impl Spot {
     pub(super) fn refusal(&self) -> Refusal {
         Refusal::Write { place: self.shown.clone() }
+    }
+
+    /// The directory it is in.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.path.parent()
     }
 
     /// Its last part.
@@ -175,6 +180,9 @@ fn letters(part: &str) -> usize {
 
 /// Whether a part of a pattern matches a name. `[…]` is taken for any character.
 fn matches_part(pattern: &str, name: &str) -> bool {
+    if !pattern.contains(['*', '?', '[', HOLE]) {
+        return pattern == name;
+    }
     // As in a shell: a name with a dot at its beginning is only meant where that is written.
     if pattern.starts_with(['*', '?']) && name.starts_with('.') {
         return false;
@@ -224,15 +232,42 @@ fn resolved(path: &Path) -> PathBuf {
     resolve(&|path: PathBuf| fs::read_link(path), path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// What is protected.
+/// A path from the root, so that it says the same wherever this process goes.
+fn absolute(path: &Path) -> PathBuf {
+    let given = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let absolute = std::path::absolute(given).unwrap_or_else(|_| path.to_path_buf());
+    // What `..` leads to is only known behind links.
+    let goes_up = absolute.components().any(|c| c == Component::ParentDir);
+    if goes_up { resolved(&absolute) } else { absolute }
+}
+
+/// What is protected, and where it was when the guard was made. The agent cannot change where a
+/// place leads without a write that is denied, and a reload makes another guard, so that a call
+/// need not look again.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     protected: Protected,
+    spots: Vec<Spot>,
 }
 
 impl Places {
     pub(super) fn new(protected: Protected) -> Self {
-        Self { protected }
+        let all = |paths: Vec<PathBuf>| paths.iter().map(|path| absolute(path)).collect();
+        let protected = Protected {
+            project: absolute(&protected.project),
+            home: protected.home.as_deref().map(absolute),
+            config: all(protected.config),
+            store: protected.store.as_deref().map(absolute),
+            extra: protected.extra,
+        };
+        let mut places = Self { protected, spots: Vec::new() };
+        places.spots = places.found();
+        places
+    }
+
+    /// All places.
+    pub(super) fn spots(&self) -> &[Spot] {
+        &self.spots
     }
 
     pub(super) fn project(&self) -> &Path {
@@ -256,7 +291,7 @@ impl Places {
     }
 
     /// All places, each where it is written to be and where links lead now.
-    pub(super) fn spots(&self) -> Vec<Spot> {
+    fn found(&self) -> Vec<Spot> {
         let mut spots = Vec::new();
         for place in PLACES {
             let (bases, shown): (Vec<&Path>, _) = match place.base {
@@ -310,6 +345,14 @@ impl Places {
             Some(_) => unescaped(path.get(7..).unwrap_or_default()),
             None => path.to_owned(),
         };
+        if let Some(path) = through_process(&path) {
+            return path;
+        }
+        for here in ["~+/", "~-/"] {
+            if let Some(rest) = path.strip_prefix(here) {
+                return format!("./{rest}");
+            }
+        }
         let Some(home) = self.home() else { return path };
         for prefix in ["~", "$HOME", "${HOME}"] {
             let rest = path.strip_prefix(prefix);
@@ -321,12 +364,7 @@ impl Places {
     }
 
     /// How a path, which may be a pattern, stands to the protected places, and to which.
-    pub(super) fn relation<'s>(
-        &self,
-        spots: &'s [Spot],
-        bases: &[PathBuf],
-        path: &str,
-    ) -> Option<(Relation, &'s Spot)> {
+    pub(super) fn relation(&self, bases: &[PathBuf], path: &str) -> Option<(Relation, &Spot)> {
         /// No path is longer, and texts that are none often are.
         const LONGEST: usize = 4096;
         if path.is_empty() || path.len() > LONGEST || path.contains('\n') {
@@ -336,7 +374,7 @@ impl Places {
         let mut best: Option<(Relation, &Spot)> = None;
         for base in bases {
             for pattern in patterns(base, &path) {
-                for spot in spots {
+                for spot in &self.spots {
                     let found = spot.relation(&pattern).map(|relation| (relation, spot));
                     if found.map(|(r, _)| r) > best.map(|(r, _)| r) {
                         best = found;
@@ -348,24 +386,19 @@ impl Places {
     }
 
     /// What is protected of a file that is to be written, if it is.
-    pub(super) fn written(&self, spots: &[Spot], bases: &[PathBuf], path: &str) -> Option<String> {
+    pub(super) fn written(&self, bases: &[PathBuf], path: &str) -> Option<String> {
         // A tool takes a name as it is: stars are not patterns here.
         let plain = path.replace(['*', '?', '['], "_");
-        if let Some((Relation::Within, spot)) = self.relation(spots, bases, &plain) {
+        if let Some((Relation::Within, spot)) = self.relation(bases, &plain) {
             return Some(spot.shown.clone());
         }
-        self.linked(spots, bases, path).map(|spot| spot.shown.clone())
+        self.linked(bases, path).map(|spot| spot.shown.clone())
     }
 
     /// The protected file that a path is another name of.
-    pub(super) fn linked<'s>(
-        &self,
-        spots: &'s [Spot],
-        bases: &[PathBuf],
-        path: &str,
-    ) -> Option<&'s Spot> {
+    pub(super) fn linked(&self, bases: &[PathBuf], path: &str) -> Option<&Spot> {
         let path = self.expanded(path);
-        bases.iter().find_map(|base| hard_linked(spots, &base.join(&path)))
+        bases.iter().find_map(|base| hard_linked(&self.spots, &base.join(&path)))
     }
 }
 
@@ -437,6 +470,20 @@ pub(super) fn plainly(path: &Path) -> PathBuf {
         }
         plain
     })
+}
+
+/// A path by way of a process's own directory or root. It leads elsewhere for the program that is
+/// to use it than it would for this one.
+fn through_process(path: &str) -> Option<String> {
+    let is_part = |part: &&str| !part.is_empty() && *part != ".";
+    let mut parts = path.strip_prefix('/')?.split('/').filter(is_part);
+    parts.next().filter(|first| *first == "proc")?;
+    let start = parts.find_map(|part| match part {
+        "cwd" => Some("."),
+        "root" => Some(""),
+        _ => None,
+    })?;
+    Some(parts.fold(start.to_owned(), |path, part| path + "/" + part))
 }
 
 /// `%2e` as `.`.

@@ -23,7 +23,6 @@ const READERS: &[(&str, &[&str])] = &[
     ("diff", &[]),
     ("cmp", &[]),
     ("jq", &[]),
-    ("find", &["-delete", "-exec", "-ok", "-fprint", "-fls"]),
     ("cut", &[]),
     ("tr", &[]),
     ("od", &[]),
@@ -75,6 +74,16 @@ const GIT: &[&str] = &[
     "commit",
 ];
 
+/// What `find` does more than look with.
+const FIND: &[&str] = &["-delete", "-exec", "-ok", "-fprint", "-fls"];
+
+/// Programs that only look, whatever their options.
+const FOUND: &[&str] =
+    &["grep", "egrep", "fgrep", "cat", "head", "tail", "wc", "ls", "stat", "sha256sum", "md5sum"];
+
+/// Subcommands of `gh pr` and `gh issue` that touch no file here.
+const GH: &[&str] = &["create", "comment", "view", "list", "edit", "close", "status", "diff"];
+
 /// Subcommands of Tollgate that only tell.
 const TOLLGATE: &[&str] = &["list", "check", "explain", "help"];
 
@@ -104,6 +113,15 @@ pub(super) fn is_plain(line: &Line, command: &Command) -> bool {
             subcommand.is_some_and(|name| TOLLGATE.contains(&name)) && !starts(&["-o", "--"])
         }
         "git" => is_plain_git(arguments),
+        "gh" => match arguments {
+            [group, subcommand, ..] => {
+                matches!(group.text.as_str(), "pr" | "issue")
+                    && GH.contains(&subcommand.text.as_str())
+            }
+            _ => false,
+        },
+        "find" => is_plain_find(arguments),
+        "sed" => is_plain_sed(arguments),
         "sort" => arguments.iter().all(|word| {
             let flags = word.text.strip_prefix('-');
             flags
@@ -123,6 +141,36 @@ pub(super) fn program_name(program: &Word) -> Option<&str> {
     let text = program.text.as_str();
     let name = ["/usr/bin/", "/bin/"].iter().find_map(|d| text.strip_prefix(d)).unwrap_or(text);
     (!name.contains(['/', HOLE])).then_some(name)
+}
+
+/// Whether a word may turn out to be an option.
+fn may_be_option(word: &Word) -> bool {
+    word.text.starts_with(HOLE) || (word.text.starts_with('{') && word.text != "{}")
+}
+
+fn is_plain_find(arguments: &[&Word]) -> bool {
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let runs = word.text == "-exec";
+        let is_looked = |program: &&Word| FOUND.contains(&program.text.as_str());
+        if runs && rest.next().is_some_and(is_looked) {
+            continue;
+        }
+        if may_be_option(word) || FIND.iter().any(|option| word.text.starts_with(option)) {
+            return false;
+        }
+    }
+    true
+}
+
+/// `sed -n 1,20p file`: a script that can do nothing but print lines.
+fn is_plain_sed(arguments: &[&Word]) -> bool {
+    let is_flag = |word: &&Word| matches!(word.text.as_str(), "-n" | "-E" | "-r" | "-s" | "-u");
+    let flags = arguments.iter().take_while(|word| is_flag(word)).count();
+    let mut rest = arguments.iter().skip(flags);
+    rest.next().is_some_and(|script| script.text.chars().all(|c| "0123456789,$;p=q ".contains(c)))
+        // Options may also stand behind.
+        && rest.all(|file| !file.text.starts_with('-') && !may_be_option(file))
 }
 
 fn is_plain_git(arguments: &[&Word]) -> bool {

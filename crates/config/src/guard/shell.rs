@@ -1,6 +1,6 @@
 //! What a command line would do to the protected places, as far as its text shows.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,28 @@ const FED: &[&str] = &[
 /// Programs that remove what they are given, with all that is in it.
 const REMOVERS: &[&str] = &["rm", "rmdir", "shred", "unlink", "trash", "srm", "mv", "rsync"];
 
+/// Programs that write what they are given.
+const WRITERS: &[&str] =
+    &["cp", "tee", "dd", "install", "ln", "truncate", "touch", "chmod", "patch"];
+
+/// Further programs by which a text is known to be a command.
+const OTHERS: &[&str] = &["tollgate", "sudo", "env", "git", "curl", "wget", "cd", "nohup", "cargo"];
+
+/// Commands that set the variables they name.
+const SETTERS: &[&str] = &[
+    "for",
+    "select",
+    "read",
+    "mapfile",
+    "readarray",
+    "printf",
+    "getopts",
+    "declare",
+    "typeset",
+    "local",
+    "unset",
+];
+
 /// How deep a script in a script is followed.
 const DEEPEST: usize = 4;
 
@@ -72,14 +94,15 @@ const LONGEST_VALUE: usize = 4_096;
 /// A look at one command line.
 pub(super) struct Shell<'a> {
     places: &'a Places,
-    spots: &'a [Spot],
     /// The directories that its words may be relative to.
     bases: Vec<PathBuf>,
-    needles: Needles,
+    needles: &'a Needles,
     /// The variables that are known.
     variables: BTreeMap<String, String>,
     /// The place that it changes its directory into, if it does.
     entered: Option<String>,
+    /// All of its text.
+    whole: String,
     /// How many paths may still be looked at.
     left: Cell<usize>,
 }
@@ -87,7 +110,7 @@ pub(super) struct Shell<'a> {
 impl<'a> Shell<'a> {
     pub(super) fn new(
         places: &'a Places,
-        spots: &'a [Spot],
+        needles: &'a Needles,
         bases: Vec<PathBuf>,
         cwd: Option<&str>,
     ) -> Self {
@@ -101,14 +124,13 @@ impl<'a> Shell<'a> {
         set("XDG_CONFIG_HOME", places.config().first().map(PathBuf::as_path));
         set("XDG_STATE_HOME", places.store().and_then(Path::parent).and_then(Path::parent));
         set("PWD", bases.first().map(PathBuf::as_path));
-        let needles = Needles::new(places);
         let mut shell = Self {
             places,
-            spots,
             bases,
             needles,
             variables,
             entered: None,
+            whole: String::new(),
             left: Cell::new(MOST_PATHS),
         };
         if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
@@ -119,8 +141,19 @@ impl<'a> Shell<'a> {
         shell
     }
 
+    /// Whether a text that may be prose has the form of a command that writes or runs something.
+    pub(super) fn is_command(text: &str) -> bool {
+        Line::parse(text).commands.iter().any(|command| {
+            let (_, own) = command.parts();
+            let program = own.first().map(|word| word.base_name()).unwrap_or_default();
+            let is_known = [FED, WRITERS, REMOVERS, OTHERS].iter().any(|l| l.contains(&program));
+            is_known || command.words.iter().any(|word| word.redirect == Some(Redirect::Out))
+        })
+    }
+
     /// Why the line is denied, if it is.
     pub(super) fn refuses(mut self, text: &str) -> Option<Refusal> {
+        text.clone_into(&mut self.whole);
         let refusal = self.text(text, 0);
         refusal.or_else(|| (self.left.get() == 0).then_some(Refusal::TooLong))
     }
@@ -129,8 +162,13 @@ impl<'a> Shell<'a> {
         let line = Line::parse(text);
         let plain: Vec<bool> = line.commands.iter().map(|c| is_plain(&line, c)).collect();
         let only_looks = plain.iter().all(|plain| *plain);
-        let is_fed = line.commands.iter().any(|command| {
-            command.parts().1.iter().any(|word| FED.contains(&word.base_name()))
+        let is_fed = line.commands.iter().zip(&plain).any(|(command, is_plain)| {
+            let (_, own) = command.parts();
+            // Of the programs that are told what to do, this one alone can be seen only to look.
+            if *is_plain && own.first().is_some_and(|program| program.base_name() == "sed") {
+                return false;
+            }
+            own.iter().any(|word| FED.contains(&word.base_name()))
                 || command.words.iter().any(|word| matches!(word.text.as_str(), "while" | "until"))
         });
         if !only_looks {
@@ -141,9 +179,16 @@ impl<'a> Shell<'a> {
                 return Some(Refusal::Tollgate { subcommand });
             }
         }
+        let about = OnceCell::new();
         for (command, is_plain) in line.commands.iter().zip(&plain) {
             let words = self.words_of(command);
-            let refusal = if *is_plain {
+            if self.is_unsure(command) {
+                let about = about.get_or_init(|| self.about(&line));
+                if about.is_some() {
+                    return about.clone();
+                }
+            }
+            let refusal = if *is_plain || self.copies_out(&line, command) {
                 self.looks(command, &words)
             } else {
                 self.does(command, &words, depth)
@@ -192,6 +237,73 @@ impl<'a> Shell<'a> {
             }
         }
         None
+    }
+
+    /// Whether a command writes to what the text does not tell. It may be anything that the line
+    /// is about: `for f in .agents/*; do echo > $f; done`.
+    fn is_unsure(&self, command: &Command) -> bool {
+        let (_, own) = command.parts();
+        let writes = own.iter().any(|word| {
+            WRITERS.contains(&word.base_name()) || REMOVERS.contains(&word.base_name())
+        });
+        let is_written = |word: &&Word| match word.redirect {
+            Some(redirect) => redirect == Redirect::Out,
+            None => writes && !self.filled(word).starts_with(['/', '-']),
+        };
+        let is_open = |word: &Word| {
+            let by_operator = |hole: &Hole| match hole {
+                // `${f:-x}` is not what `f` holds.
+                Hole::Variable(name) => {
+                    let begin = format!("${{{name}");
+                    let mut places = self.whole.match_indices(&begin);
+                    places.any(|(at, _)| {
+                        let after = self.whole.get(at + begin.len()..).unwrap_or_default();
+                        !after.starts_with(|c: char| c == '}' || c == '_' || c.is_alphanumeric())
+                    })
+                }
+                Hole::Output(_) => false,
+            };
+            self.filled(word).contains(HOLE) || word.holes.iter().any(by_operator)
+        };
+        let mut written = command.words.iter().filter(|word| !word.holes.is_empty());
+        written.any(|word| is_written(&word) && is_open(word))
+    }
+
+    /// What protected place a line is about, if it is.
+    fn about(&self, line: &Line) -> Option<Refusal> {
+        if let Some(place) = self.needles.anywhere(&self.whole) {
+            return Some(Refusal::Write { place: place.to_owned() });
+        }
+        let words = line.commands.iter().flat_map(|command| &command.words);
+        words.filter(|word| word.text.contains(['*', '?', '['])).find_map(|word| {
+            match self.relation(&self.filled(word)) {
+                Some((Relation::Within | Relation::Around, spot)) => Some(spot.refusal()),
+                _ => None,
+            }
+        })
+    }
+
+    /// Whether a command only copies one file to where nothing is protected.
+    fn copies_out(&self, line: &Line, command: &Command) -> bool {
+        let (assignments, own) = command.parts();
+        let Some((program, arguments)) = own.split_first() else { return false };
+        if line.defines_function || !assignments.is_empty() || program_name(program) != Some("cp") {
+            return false;
+        }
+        // Other options make links or copy directories, or say otherwise what is the target.
+        let is_flag =
+            |word: &&&Word| matches!(word.text.as_str(), "-v" | "-p" | "-f" | "-n" | "-i");
+        let operands: Vec<&str> =
+            arguments.iter().filter(|word| !is_flag(word)).map(|word| word.text.as_str()).collect();
+        let [from, to] = operands.as_slice() else { return false };
+        let is_simple =
+            |text: &str| !text.starts_with('-') && !text.contains(['*', '?', '[', '{', HOLE]);
+        let is_free = |path: &str| {
+            self.needles.anywhere(path).is_none()
+                && !matches!(self.relation(path), Some((Relation::Within | Relation::Around, _)))
+        };
+        let name = from.rsplit('/').next().unwrap_or_default();
+        is_simple(from) && is_simple(to) && is_free(to) && is_free(&format!("{to}/{name}"))
     }
 
     /// A command that may do anything with its words.
@@ -266,7 +378,7 @@ impl<'a> Shell<'a> {
                     last.is_empty() || spot.name().contains(&last)
                 })
         };
-        self.spots.iter().find(reaches)
+        self.places.spots().iter().find(reaches)
     }
 
     fn relation(&self, text: &str) -> Option<(Relation, &'a Spot)> {
@@ -275,8 +387,8 @@ impl<'a> Shell<'a> {
         if left == 0 {
             return None;
         }
-        let by_path = self.places.relation(self.spots, &self.bases, text);
-        let by_link = || self.places.linked(self.spots, &self.bases, text);
+        let by_path = self.places.relation(&self.bases, text);
+        let by_link = || self.places.linked(&self.bases, text);
         match by_path {
             Some((Relation::Within | Relation::Around, _)) => by_path,
             _ => by_link().map(|spot| (Relation::Within, spot)).or(by_path),
@@ -288,6 +400,11 @@ impl<'a> Shell<'a> {
         if let Some((Relation::Within | Relation::Around, spot)) = self.relation(directory) {
             let Refusal::Write { place } = spot.refusal() else { return };
             self.entered = Some(place);
+            // Which directory of that name it is cannot be told: it is taken for the protected one.
+            let known = spot.directory().filter(|_| directory.contains(HOLE));
+            if let Some(known) = known.filter(|_| self.bases.len() < MOST_BASES) {
+                self.bases.push(known.to_path_buf());
+            }
         }
         let directory = self.places.expanded(directory);
         if directory.contains(HOLE) {
@@ -311,12 +428,16 @@ impl<'a> Shell<'a> {
                 let is_set = own.is_empty() || assignments.iter().any(|a| std::ptr::eq(*a, word));
                 if is_set || own.first().is_some_and(|program| program.text == "export") {
                     let value = text.split_once('=').map_or(value, |(_, value)| value);
-                    if value.len() <= LONGEST_VALUE {
+                    // Nothing behind `=` may be the beginning of a list: `a=(x)`.
+                    if !value.is_empty() && value.len() <= LONGEST_VALUE {
                         self.variables.insert(name.to_owned(), value.to_owned());
                     } else {
                         self.variables.remove(name);
                     }
                 }
+            }
+            if own.first().is_some_and(|program| SETTERS.contains(&program.text.as_str())) {
+                self.variables.remove(&word.text);
             }
             words.extend(braces(&text).into_iter().map(|text| (text, word.redirect)));
         }
@@ -333,7 +454,7 @@ impl<'a> Shell<'a> {
             }
             let known = match holes.next() {
                 Some(Hole::Variable(name)) => self.variables.get(name).cloned(),
-                Some(Hole::Output(text)) => output(text, &self.variables),
+                Some(Hole::Output(text)) => self.output(text),
                 None => None,
             };
             match known {
@@ -343,26 +464,35 @@ impl<'a> Shell<'a> {
         }
         filled
     }
-}
 
-/// What some commands are known to say.
-fn output(text: &str, variables: &BTreeMap<String, String>) -> Option<String> {
-    let line = Line::parse(text);
-    let [command] = line.commands.as_slice() else { return None };
-    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    match words.as_slice() {
-        ["pwd"] => variables.get("PWD").cloned(),
-        ["which" | "type", .., program] | ["command", "-v", program] => Some((*program).to_owned()),
-        ["echo", said @ ..] if !said.iter().any(|s| s.contains(HOLE)) => Some(said.join(" ")),
-        ["printf", said] if !said.contains(['%', '\\', HOLE]) => Some((*said).to_owned()),
-        _ => None,
+    /// What some commands are known to say.
+    fn output(&self, text: &str) -> Option<String> {
+        let line = Line::parse(text);
+        let [command] = line.commands.as_slice() else { return None };
+        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        match words.as_slice() {
+            ["pwd"] => self.variables.get("PWD").cloned(),
+            ["git", "rev-parse", "--show-toplevel"] => {
+                self.places.project().to_str().map(str::to_owned)
+            }
+            ["which" | "type", .., program] | ["command", "-v", program] => {
+                Some((*program).to_owned())
+            }
+            ["echo", said @ ..] if !said.iter().any(|s| s.contains(HOLE)) => Some(said.join(" ")),
+            ["printf", said] if !said.contains(['%', '\\', HOLE]) => Some((*said).to_owned()),
+            _ => None,
+        }
     }
 }
 
-/// What a word may name: all of it, and what is behind `=`, `@`, `:` and `,`.
+/// What a word may name: all of it, what is behind `=`, `@`, `:` and `,`, and what is attached to
+/// an option: `-ofile`, `-xC./dir`.
 fn candidates(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(['=', '@', ':', ',']).filter(move |part| *part != text);
-    std::iter::once(text).chain(parts).filter(|part| !part.is_empty())
+    let option = text.strip_prefix('-').filter(|option| !option.starts_with('-'));
+    let value = option.and_then(|option| option.get(1..));
+    let path = option.and_then(|option| option.get(option.find(['.', '/', '~'])?..));
+    std::iter::once(text).chain(parts).chain(value).chain(path).filter(|part| !part.is_empty())
 }
 
 /// The words that a word with braces stands for.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tollgate_core::dialect::Layer;
 
-use super::{Found, Setup, cwd, find};
+use super::{Found, cwd, find};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layers::Places;
 use crate::trust::{
@@ -24,10 +24,10 @@ pub(super) enum Trust {
 }
 
 impl Trust {
-    pub(super) fn of(setup: &Setup, found: &[Found]) -> Self {
-        let Some(root) = &setup.places.project else { return Self::NoProject };
-        let Some(path) = &setup.places.trust else { return Self::Untrusted };
-        let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, root)).collect();
+    pub(super) fn of(places: &Places, found: &[Found]) -> Self {
+        let Some(root) = &places.project else { return Self::NoProject };
+        let Some(path) = &places.trust else { return Self::Untrusted };
+        let files = all_surveyed(places, found, root);
         let store = match Store::open(path) {
             Ok(store) => store,
             // What was trusted is not known, not even whether there was anything.
@@ -56,6 +56,23 @@ impl Trust {
     }
 }
 
+/// Whether the project is trusted as it is.
+pub(super) fn is_trusted(places: &Places) -> bool {
+    let found: Vec<Found> = places.files().into_iter().filter_map(find).collect();
+    matches!(Trust::of(places, &found), Trust::Trusted(..))
+}
+
+/// What is to be trusted of a project: its hook files, and its settings.
+fn all_surveyed(places: &Places, found: &[Found], root: &Path) -> Vec<Surveyed> {
+    let hooks = found.iter().filter_map(|found| surveyed(found, root));
+    let settings = places.settings().project.into_iter().map(|file| Surveyed {
+        file,
+        commands: Vec::new(),
+        declared: Vec::new(),
+    });
+    hooks.chain(settings).collect()
+}
+
 /// A file of the project and what it runs.
 fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
     if found.place.layer != Layer::Project {
@@ -76,6 +93,5 @@ fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
 pub fn survey(places: &Places) -> Result<Survey, SurveyError> {
     let root = places.project.clone().unwrap_or_default();
     let found: Vec<Found> = places.files().into_iter().filter_map(find).collect();
-    let files: Vec<_> = found.iter().filter_map(|found| surveyed(found, &root)).collect();
-    Survey::new(&root, &files)
+    Survey::new(&root, &all_surveyed(places, &found, &root))
 }

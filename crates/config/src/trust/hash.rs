@@ -74,13 +74,13 @@ impl<'de> Deserialize<'de> for Hash {
 }
 
 /// What a look at a file tells without reading it. As long as it stays the same, so does the
-/// content; there is no way to write to a file without a new change time, short of root's.
+/// content, unless somebody writes to it through memory that is mapped to it, or as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) kind: u32,
-    size: u64,
+    pub(super) size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }

@@ -19,8 +19,8 @@ use super::survey::{Found, LARGEST, Survey};
 /// hashed again: the same content is remembered by its new look, another one breaks the seal,
 /// and it stays broken until the project is trusted again.
 ///
-/// A file that was changed in the last seconds before it was hashed is hashed again at each
-/// check, until its time stamps are old enough to tell of later changes.
+/// Files of up to a megabyte are read and hashed at each check. Of larger ones a look at their
+/// time stamps has to do, once these are old enough to tell of later changes.
 ///
 /// A file that is replaced after the check and before its use is not noticed.
 pub struct Seal {
@@ -198,6 +198,10 @@ impl Passed {
     }
 }
 
+/// Up to this size a file is read at each check. Whoever has it mapped into memory can write to it
+/// without any time stamp showing it; to read a script costs little beside running it.
+const READ_ANYWAY: u64 = 1024 * 1024;
+
 /// The kind of a symbolic link, in a mode.
 const LINK: u32 = 0o120_000;
 
@@ -248,7 +252,7 @@ impl Sealed {
             Err(error) => return self.fail(Unhashed::from(error)),
         };
         let seen = *lock(&self.seen);
-        if seen.stat == now && seen.is_settled {
+        if seen.stat == now && seen.is_settled && now.size > READ_ANYWAY {
             return Ok(());
         }
         if seen.stat != now {

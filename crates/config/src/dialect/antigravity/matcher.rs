@@ -61,6 +61,16 @@ fn tool_names(matcher: &str, at: Span, report: &mut Report) {
                 .help(help);
         }
     }
+    if matcher.contains(char::is_whitespace) || matcher.contains(',') {
+        report
+            .add(Code::NeverMatches, at, "no tool has a space or a comma in its name")
+            .help("write `|` between names, without spaces: `run_command|view_file`");
+    }
+    if matcher.contains("mcp__") || matcher.starts_with("mcp_") {
+        report
+            .add(Code::ForeignTool, at, "this is how other systems name the tools of MCP servers")
+            .help("here all of them are `call_mcp_tool`; one alone is matched as `server/tool`");
+    }
     let alternatives =
         matcher.split('|').map(|name| name.trim_start_matches('^').trim_end_matches('$'));
     for name in alternatives.filter(|name| !name.is_empty() && name.chars().all(is_name)) {

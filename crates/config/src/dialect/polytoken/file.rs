@@ -314,6 +314,9 @@ impl Reader<'_> {
                 .help("leave the matcher off, or write `*`");
             return None;
         }
+        if text == "*" || text == "**" {
+            return Some(Matcher::All);
+        }
         let matcher = match Matcher::glob(text) {
             Ok(matcher) => matcher,
             Err(error) => {
@@ -335,16 +338,11 @@ impl Reader<'_> {
         if Pattern::glob(text).is_ok_and(|glob| glob.matches(Subject::named(event.name))) {
             return Some(Matcher::All);
         }
-        self.report
-            .add(
-                Code::NeverMatches,
-                at,
-                format!(
-                    "the subject of this event is its own name, `{}`, so this never matches",
-                    event.name
-                ),
-            )
-            .help("leave the matcher off");
+        let said = format!(
+            "the subject of this event is its own name, `{}`, so this never matches",
+            event.name
+        );
+        self.report.add(Code::NeverMatches, at, said).help("leave the matcher off");
         None
     }
 
@@ -369,6 +367,10 @@ impl Reader<'_> {
             self.report
                 .add(Code::NeverMatches, at, "a glob has no `|`: this matches no tool")
                 .help("write a hook for each, or one glob for all: `file_edit_*`");
+        } else if matcher.contains(char::is_whitespace) || matcher.contains(',') {
+            self.report
+                .add(Code::NeverMatches, at, "no tool has a space or a comma in its name")
+                .help("write a hook for each tool, or one glob for all");
         }
     }
 

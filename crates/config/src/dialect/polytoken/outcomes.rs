@@ -198,8 +198,9 @@ fn by_exit(row: &Row, output: &Output) -> Result<Neutral, WireError> {
     // Who says it both ways means one thing.
     if let Ok(Some(fields)) = text::answer(&output.stdout)
         && fields.get("outcome").is_some_and(|word| word == stop.name)
+        && let Ok(answer) = by_fields(row, fields)
     {
-        return by_fields(row, fields);
+        return Ok(answer);
     }
     let printed = [&output.stdout, &output.stderr].map(|bytes| captured(bytes));
     Ok(Neutral::new(stop.means.word(), joined(printed.iter().map(String::as_str))))
@@ -280,8 +281,18 @@ fn refuse_others(
 /// Writes an answer.
 pub(super) fn encode(event: Kind, answer: &Neutral) -> Result<Output, WireError> {
     let row = row(event)?;
-    let Some(outcome) = row.outcomes.iter().find(|outcome| outcome.means.word() == answer.word)
-    else {
+    let cannot = |what: &str| {
+        WireError::new(format!("Polytoken cannot be told to {what} at {}", name_of(event)))
+    };
+    if answer.rewrite.is_some() {
+        return Err(cannot("rewrite"));
+    }
+    if !answer.additions.steps.is_empty() || !answer.additions.overrides.is_empty() {
+        return Err(cannot("inject steps or override permissions"));
+    }
+    // It goes on in either case: Polytoken has no prompt of its own that an allow would skip.
+    let word = if answer.word == Word::Allow { &Word::None } else { &answer.word };
+    let Some(outcome) = row.outcomes.iter().find(|outcome| outcome.means.word() == *word) else {
         // To refuse a model call there is no outcome, and an error does just that.
         if answer.word == Word::Deny && event == Kind::ModelPre {
             return Ok(Output::json(&json!({"outcome": "error", "message": answer.reason})));
@@ -292,6 +303,10 @@ pub(super) fn encode(event: Kind, answer: &Neutral) -> Result<Output, WireError>
             name_of(event)
         )));
     };
+    let takes_text = outcome.fields.iter().any(|field| matches!(field, Field::Text(_)));
+    if !answer.additions.context.is_empty() && !takes_text {
+        return Err(cannot("add context"));
+    }
     let mut fields = Map::new();
     fields.insert("outcome".to_owned(), outcome.name.into());
     for field in outcome.fields {

@@ -177,7 +177,11 @@ pub(super) fn encode(event: Kind, answer: &Neutral) -> Result<Output, WireError>
                 fields.insert("overwrite".to_owned(), Value::Object(args.clone()));
             }
         }
-        Kind::ToolPost | Kind::ToolError => {}
+        Kind::ToolPost | Kind::ToolError => {
+            if answer.word != Word::None || answer.rewrite.is_some() {
+                return Err(no_word(event, &answer.word));
+            }
+        }
         Kind::ModelPre | Kind::InvocationEnd | Kind::SessionStart => {
             let steps = steps_of(&answer.additions);
             if !steps.is_empty() {

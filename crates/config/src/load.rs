@@ -5,10 +5,10 @@
 //! dialect can close, with the problem as the reason. One that nobody has trusted yet is reported.
 
 mod negation;
+mod protected;
+mod shells;
 mod trusted;
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -17,22 +17,23 @@ use tollgate_core::dialect::{Layer, Mode, OnFailure, Rule};
 use tollgate_core::mask::Masker;
 use tollgate_core::runner::RunnerBuilder;
 use tollgate_core::{Dialect, Kind, Registration, Runner};
-use tollgate_exec::{DEFAULT_AT_ONCE, Environment, Executor, Limits, find_program};
+use tollgate_exec::{DEFAULT_AT_ONCE, Environment, Executor, Limits};
 
 use crate::command::{Closed, CommandHook, GRACE, Origin, Surroundings};
 use crate::diagnostic::{Code, Diagnostic, Report};
 use crate::dialect::{Cwd, FileDialect, FileHook, HookFile, Shell};
-use crate::guard::{Guard, Protected};
+use crate::guard::Guard;
 use crate::layers::{Place, Places};
 use crate::read::read;
 use crate::settings;
 use crate::source::SourceFile;
-use crate::trust::words::Line;
 use crate::trust::{Change, Survey};
 
 pub use trusted::survey;
 
 use negation::{check_negations, negated};
+use protected::protected;
+use shells::{is_for_shells, place_of, variables};
 use trusted::{Trust, is_trusted};
 
 /// What is loaded, and for whom.
@@ -188,7 +189,8 @@ pub fn load(setup: &Setup) -> Loaded {
         },
     };
     loader.settings();
-    loader.guard(&trust, &found);
+    let protected = protected(&setup.places, &trust, &found);
+    loader.loaded.registrations.push(Guard::new(protected).into_registration());
     let negated = negated(&found, &trust);
     for found in found {
         loader.take(found, &trust, &negated);
@@ -241,32 +243,6 @@ fn cwd(dialect: &dyn FileDialect, file: &Path, project: Option<&Path>) -> PathBu
     }
 }
 
-/// Where a shell is. The usual places come first: what the search path finds may be anybody's.
-fn place_of(shell: Shell) -> PathBuf {
-    let name = shell.program();
-    let usual = ["/bin", "/usr/bin", "/usr/local/bin"].map(|folder| Path::new(folder).join(name));
-    let found = usual.iter().find(|path| path.exists()).cloned();
-    found.or_else(|| find_program(name)).unwrap_or_else(|| Path::new("/bin").join(name))
-}
-
-/// Variables that have a shell run or do something else before the script, or that are ours to set.
-fn is_for_shells(name: &OsStr) -> bool {
-    const NAMES: [&str; 5] = ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "TOLLGATE_REASK"];
-    NAMES.iter().any(|known| name == *known) || name.as_bytes().starts_with(b"BASH_FUNC_")
-}
-
-/// What a file of the machine or the person would run, as far as its words tell: the agent must not
-/// write to it. And the directory that the file is in, where its scripts usually are.
-fn scripts_of(found: &Found) -> Vec<PathBuf> {
-    let folder = found.place.path.parent().unwrap_or(Path::new("/"));
-    let hooks = found.file.iter().flat_map(|file| &file.hooks);
-    let lines = hooks.map(|hook| Line::parse(&hook.command));
-    let words = lines.flat_map(|line| line.commands).flat_map(|command| command.words);
-    let paths = words.filter(|word| word.holes.is_empty() && word.text.starts_with('/'));
-    let paths = paths.map(|word| PathBuf::from(word.text)).filter(|path| path.is_file());
-    paths.chain([folder.to_owned()]).collect()
-}
-
 /// A hook that cannot decide, at all the gates that a dialect can close.
 fn closed(dialect: Dialect, layer: Layer, name: &str, why: &str) -> Registration {
     let handler = Arc::new(Closed { why: why.to_owned() });
@@ -301,20 +277,6 @@ impl Loader<'_> {
         shells.find(|(shell, _)| *shell == wanted).map_or(Path::new("/bin/sh"), |(_, path)| path)
     }
 
-    /// What handlers of a layer get whatever our own variables are. Those of the machine and the
-    /// person run beside the project's files, and must not run them.
-    fn variables(&self, layer: Layer) -> Vec<(&'static str, OsString)> {
-        let Some(project) = self.setup.places.project.as_deref() else { return Vec::new() };
-        if layer == Layer::Project {
-            return Vec::new();
-        }
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let is_outside = |entry: &PathBuf| entry.is_absolute() && !entry.starts_with(project);
-        let entries = std::env::split_paths(&path).filter(is_outside);
-        let path = std::env::join_paths(entries).unwrap_or_default();
-        vec![("PATH", path), ("PYTHONSAFEPATH", "1".into())]
-    }
-
     /// Where the settings of the machine or the person are broken, what they would have forbidden is
     /// not known.
     fn settings(&mut self) {
@@ -325,33 +287,6 @@ impl Loader<'_> {
         if let (Some(diagnostic), false) = (broken, settings.broken.is_empty()) {
             self.loaded.registrations.extend(closed_for_all(&diagnostic.line()));
         }
-    }
-
-    /// The hook that keeps the agent from what decides about it.
-    fn guard(&mut self, trust: &Trust, found: &[Found]) {
-        let places = &self.setup.places;
-        let mut extra: Vec<PathBuf> = match trust {
-            Trust::Trusted(survey, _) => {
-                survey.pins().map(|pin| survey.root().join(&pin.path)).collect()
-            }
-            _ => Vec::new(),
-        };
-        for found in found.iter().filter(|found| found.place.layer != Layer::Project) {
-            extra.extend(scripts_of(found));
-        }
-        extra.push(places.system.clone());
-        extra.extend(places.user.clone());
-        let own = [&places.antigravity, &places.polytoken];
-        extra.extend(own.into_iter().flatten().map(|home| home.join("hooks.json")));
-        let config = places.user.as_ref().and_then(|user| user.parent()).map(Path::to_owned);
-        let guard = Guard::new(Protected {
-            project: places.project.clone().or_else(|| places.home.clone()).unwrap_or_default(),
-            home: places.home.clone(),
-            config: config.into_iter().collect(),
-            store: places.trust.clone(),
-            extra,
-        });
-        self.loaded.registrations.push(guard.into_registration());
     }
 
     fn take(&mut self, found: Found, trust: &Trust, negated: &[(Dialect, String)]) {
@@ -418,7 +353,7 @@ impl Loader<'_> {
                         settings::Environment::Only(names) => Environment::only(names),
                     }
                     .without(is_for_shells),
-                    variables: self.variables(place.layer),
+                    variables: variables(place.layer, self.setup.places.project.as_deref()),
                     seal,
                 });
                 for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {

@@ -1,0 +1,48 @@
+//! What decides about the agent, and is therefore kept from it.
+
+use std::path::{Path, PathBuf};
+
+use tollgate_core::dialect::Layer;
+
+use super::Found;
+use super::trusted::Trust;
+use crate::guard::Protected;
+use crate::layers::Places;
+use crate::trust::words::Line;
+
+/// What the agent must not write to.
+pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Protected {
+    let mut extra: Vec<PathBuf> = match trust {
+        Trust::Trusted(survey, _) => {
+            survey.pins().map(|pin| survey.root().join(&pin.path)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for found in found.iter().filter(|found| found.place.layer != Layer::Project) {
+        extra.extend(scripts_of(found));
+    }
+    extra.push(places.system.clone());
+    extra.extend(places.user.clone());
+    let own = [&places.antigravity, &places.polytoken];
+    extra.extend(own.into_iter().flatten().map(|home| home.join("hooks.json")));
+    let config = places.user.as_ref().and_then(|user| user.parent()).map(Path::to_owned);
+    Protected {
+        project: places.project.clone().or_else(|| places.home.clone()).unwrap_or_default(),
+        home: places.home.clone(),
+        config: config.into_iter().collect(),
+        store: places.trust.clone(),
+        extra,
+    }
+}
+
+/// What a file of the machine or the person would run, as far as its words tell: the agent must not
+/// write to it. And the directory that the file is in, where its scripts usually are.
+fn scripts_of(found: &Found) -> Vec<PathBuf> {
+    let folder = found.place.path.parent().unwrap_or(Path::new("/"));
+    let hooks = found.file.iter().flat_map(|file| &file.hooks);
+    let lines = hooks.map(|hook| Line::parse(&hook.command));
+    let words = lines.flat_map(|line| line.commands).flat_map(|command| command.words);
+    let paths = words.filter(|word| word.holes.is_empty() && word.text.starts_with('/'));
+    let paths = paths.map(|word| PathBuf::from(word.text)).filter(|path| path.is_file());
+    paths.chain([folder.to_owned()]).collect()
+}

@@ -37,6 +37,7 @@ mod shell;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use tollgate_core::context::{Context, OperationContext};
@@ -136,8 +137,22 @@ impl Guard {
 
     /// The hook, for a runner: of the system layer, before all others.
     pub fn into_registration(self) -> Registration {
+        let made = OnceLock::new();
+        let _ = made.set(self);
+        Self::when_needed(made, Protected::default())
+    }
+
+    /// As [`into_registration`](Self::into_registration), for places that are looked for when the
+    /// first call comes. To look takes a while, and an agent has changed nothing before its first
+    /// call.
+    pub fn registration_of(protected: Protected) -> Registration {
+        Self::when_needed(OnceLock::new(), protected)
+    }
+
+    fn when_needed(made: OnceLock<Self>, protected: Protected) -> Registration {
         decide(NAME, move |cx: &OperationContext, call: &ToolPre| {
-            match self.refuses(call, &cx.session().info().workspaces) {
+            let guard = made.get_or_init(|| Self::new(protected.clone()));
+            match guard.refuses(call, &cx.session().info().workspaces) {
                 Some(refusal) => Decision::deny(refusal.to_string()),
                 None => Decision::none(),
             }

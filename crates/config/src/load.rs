@@ -190,7 +190,7 @@ pub fn load(setup: &Setup) -> Loaded {
     };
     loader.settings();
     let protected = protected(&setup.places, &trust, &found);
-    loader.loaded.registrations.push(Guard::new(protected).into_registration());
+    loader.loaded.registrations.push(Guard::registration_of(protected));
     let negated = negated(&found, &trust);
     for found in found {
         loader.take(found, &trust, &negated);

@@ -40,9 +40,20 @@ pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Prot
 fn scripts_of(found: &Found) -> Vec<PathBuf> {
     let folder = found.place.path.parent().unwrap_or(Path::new("/"));
     let hooks = found.file.iter().flat_map(|file| &file.hooks);
+    // Most commands name nothing by its full path, and are not worth taking apart.
+    let hooks = hooks.filter(|hook| has_full_path(&hook.command));
     let lines = hooks.map(|hook| Line::parse(&hook.command));
     let words = lines.flat_map(|line| line.commands).flat_map(|command| command.words);
     let paths = words.filter(|word| word.holes.is_empty() && word.text.starts_with('/'));
     let paths = paths.map(|word| PathBuf::from(word.text)).filter(|path| path.is_file());
     paths.chain([folder.to_owned()]).collect()
+}
+
+/// Whether a word of a command may begin with a slash.
+fn has_full_path(command: &str) -> bool {
+    let bytes = command.as_bytes();
+    memchr::memchr_iter(b'/', bytes).any(|at| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && !b"./_-~}".contains(byte))
+    })
 }

@@ -325,3 +325,25 @@ async fn a_python_module_of_the_project_is_not_taken_by_a_persons_gate() {
     let outcome = call(&runner, "run_command", "ls").await;
     assert_eq!(outcome.verdict.level, Level::Deny, "{}", outcome.record.detail());
 }
+
+#[tokio::test]
+async fn a_hook_that_sets_no_time_has_at_most_that_of_the_settings() {
+    let root = tempfile::tempdir().unwrap();
+    write(&root.path().join("home/.config/tollgate/config.toml"), "[limits]\nhook = \"300ms\"\n");
+    fs::create_dir_all(root.path().join("project")).unwrap();
+    refusing(root.path(), "sleep 1000");
+    let runner = runner(load(&Setup::new(Places::below(root.path()))));
+    let outcome = call(&runner, "run_command", "ls").await;
+    let detail = outcome.record.detail();
+    assert!(detail.contains("did not end within 300ms"), "{detail}");
+}
+
+#[test]
+fn a_link_to_a_directory_that_is_gone_is_said() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("home")).unwrap();
+    std::os::unix::fs::symlink("/no/such/place", root.path().join("home/.gemini")).unwrap();
+    let loaded = load(&Setup::new(Places::below(root.path())));
+    assert_eq!(loaded.diagnostics[0].code.id(), "TG001");
+    assert_eq!(loaded.files[0].state, FileState::Broken);
+}

@@ -367,3 +367,32 @@ fn schema(row: &Row) -> schemars::Schema {
     schema.insert("oneOf".to_owned(), forms.into());
     schema
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_code_two_stops_whatever_is_wrong_with_the_json_beside_it() {
+        for printed in [
+            "{\"outcome\": \"reject\", \"reason\": \"secret\", \"severity\": \"high\"}",
+            "{\"outcome\": \"reject\", \"reason\": [\"a\"]}",
+            "{\"outcome\": \"accept\"}",
+            "no",
+        ] {
+            let stdout = printed.as_bytes().to_vec();
+            let answer = decode(Kind::TurnStart, &Output { code: 2, stdout, stderr: Vec::new() });
+            assert_eq!(answer, Ok(Neutral::new(Word::Deny, printed)), "{printed}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_not_left_out() {
+        let rewrite = tollgate_core::patch::Rewrite::Args(Map::new());
+        let rewriting = Neutral { rewrite: Some(rewrite), ..Neutral::default() };
+        assert!(encode(Kind::ToolPre, &rewriting).is_err());
+        assert!(encode(Kind::ToolPre, &Neutral::new(Word::Ask, "")).is_err());
+        let allowed = encode(Kind::ToolPre, &Neutral::new(Word::Allow, "")).unwrap();
+        assert_eq!(allowed, Output::json(&json!({"outcome": "allow"})));
+    }
+}

@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tollgate_config::guard::{Guard, Protected};
 use tollgate_config::hooks::Hooks;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
@@ -26,6 +27,7 @@ fn main() {
     if only.is_none() {
         matching();
         dispatching();
+        guarding();
     }
 }
 
@@ -154,6 +156,27 @@ fn matching() {
             || explain(&few),
             || explain(&many),
         );
+    }
+}
+
+/// What the guard adds to the usual calls.
+fn guarding() {
+    const TIMES: u32 = 2_000;
+    let root = tempfile::tempdir().unwrap();
+    let guard = Guard::new(Protected::project(root.path()));
+    let shell = |line: &str| ToolCall::new("run_command").arg("CommandLine", line);
+    let file = root.path().join("main.rs").display().to_string();
+    for (name, call) in [
+        ("ls", shell("ls")),
+        ("cargo test", shell("cargo test")),
+        ("a line of three", shell("cd src && cargo test -p x --all 2>&1 | tail -n 20")),
+        ("a write", ToolCall::new("write_to_file").arg("TargetFile", file).arg("CodeContent", "x")),
+    ] {
+        let begun = Instant::now();
+        for _ in 0..TIMES {
+            assert!(guard.refuses(black_box(&call), &[]).is_none());
+        }
+        println!("guard, {name}: {:?}", begun.elapsed() / TIMES);
     }
 }
 

@@ -218,29 +218,6 @@ fn a_relative_project_is_protected_by_its_absolute_paths() {
     }
 }
 
-/// Prints what usual calls cost: `cargo test --release --test guard -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints figures"]
-fn cost_of_usual_calls() {
-    let world = World::new();
-    let guard = world.guard();
-    let shell = |line: &str| ToolCall::new("run_command").arg("CommandLine", line);
-    let file = world.project.join("src/main.rs").to_str().unwrap().to_owned();
-    for (name, call) in [
-        ("ls", shell("ls")),
-        ("cargo test", shell("cargo test")),
-        ("pipe", shell("cd src && cargo test -p x --all 2>&1 | tail -n 20")),
-        ("write", ToolCall::new("write_to_file").arg("TargetFile", file).arg("CodeContent", "x")),
-    ] {
-        const TIMES: u32 = 2_000;
-        let begin = std::time::Instant::now();
-        for _ in 0..TIMES {
-            assert!(guard.refuses(&call, &[]).is_none());
-        }
-        println!("{name}: {:?}", begin.elapsed() / TIMES);
-    }
-}
-
 proptest! {
     /// However a path is written, a file that it leads to is protected or not by where it is.
     #[test]

@@ -139,7 +139,7 @@ impl Report {
             message: message.into(),
             help: None,
             file: Arc::clone(&self.file),
-            span: span.into(),
+            span: span.into().map(|span| self.file.whole(span)),
             related: Vec::new(),
         };
         // One that is past the bound makes room for the next, so that there is always a last one to
@@ -183,6 +183,7 @@ impl Entry<'_> {
     /// Another place that belongs to it.
     pub fn related(mut self, span: Span, message: impl Into<String>) -> Self {
         if let Some(diagnostic) = &mut self.0 {
+            let span = diagnostic.file.whole(span);
             diagnostic.related.push((span, message.into()));
         }
         self

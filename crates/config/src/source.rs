@@ -104,9 +104,39 @@ impl SourceFile {
         Position { line, column }
     }
 
+    /// A place that begins and ends between two characters of the text and has all that was meant.
+    /// Parsers count bytes, and some of them end a problem in the middle of a character.
+    pub(crate) fn whole(&self, span: Span) -> Span {
+        let length = self.text.len();
+        let between = |at: &usize| self.text.is_char_boundary(*at);
+        let start = (0..=span.start.min(length)).rev().find(between).unwrap_or(0);
+        let end = (span.end.clamp(start, length)..=length).find(between).unwrap_or(length);
+        Span { start, end }
+    }
+
     /// Where a line begins.
     pub(crate) fn begin_of(&self, line: u32) -> usize {
         let index = (line as usize).saturating_sub(1);
         self.lines.get(index).copied().unwrap_or(self.text.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_between_characters() {
+        let file = SourceFile::new("f", "aЩb");
+        let whole = |start, end| {
+            let Span { start, end } = file.whole(Span { start, end });
+            (start, end)
+        };
+        assert_eq!(whole(0, 2), (0, 3));
+        assert_eq!(whole(2, 3), (1, 3));
+        assert_eq!(whole(2, 2), (1, 3));
+        assert_eq!(whole(1, 1), (1, 1));
+        assert_eq!(whole(3, 99), (3, 4));
+        assert_eq!(whole(99, 3), (4, 4));
     }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::event::{Args, Event, Responses, ToolPre};
 use crate::extra::{CanAddText, Injection, Overrides, Step};
+use crate::ledger::Effects;
 use crate::patch::ArgsPatch;
 use crate::verdict::{CanDeny, Finish, Flow, Gate, Hold, Level, Recovery, Reply};
 
@@ -20,6 +21,11 @@ pub struct Answer<E: Event> {
     pub patch: Option<E::Patch>,
     /// More for the person, which the model is not told: a rule's name, what a program printed.
     pub detail: Option<Arc<str>>,
+    /// What it wants written down, once the dispatch is done.
+    pub effects: Effects,
+    /// Whether the hook found that it does not apply: then it is as if it had not been asked, and
+    /// nothing else of the answer counts.
+    pub declined: bool,
 }
 
 /// The answer of a hook that decides: a verdict and what it adds. There is no place in it for a
@@ -151,10 +157,15 @@ macro_rules! builders {
     };
 }
 
-builders!(Answer { , patch: None });
+builders!(Answer { , patch: None, effects: Effects::new(), declined: false });
 builders!(Decision {});
 
 impl<E: Event> Answer<E> {
+    /// The hook does not apply, as it found out when it was asked.
+    pub fn declined() -> Self {
+        Self { declined: true, ..Self::none() }
+    }
+
     /// Rewrites, with no opinion otherwise.
     pub fn rewrite(patch: E::Patch) -> Self {
         Self { patch: Some(patch), ..Self::none() }
@@ -180,14 +191,14 @@ impl Answer<ToolPre> {
     /// ```
     pub fn set_args<K: Into<String>>(args: impl IntoIterator<Item = (K, Value)>) -> Self {
         let args: Args = args.into_iter().map(|(name, value)| (name.into(), value)).collect();
-        Self::rewrite(ArgsPatch(args))
+        Self::rewrite(ArgsPatch::Set(args))
     }
 }
 
 impl<E: Event> From<Decision<E>> for Answer<E> {
     fn from(decision: Decision<E>) -> Self {
         let Decision { verdict, extra, detail } = decision;
-        Self { verdict, extra, patch: None, detail }
+        Self { extra, detail, ..Self::from_verdict(verdict) }
     }
 }
 

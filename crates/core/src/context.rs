@@ -18,6 +18,7 @@ use serde_json::Value;
 
 pub use store::{ContextError, Scoped};
 
+use crate::ledger::{Ledger, TurnLog};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::verdict::Word;
 use store::{Store, read, write};
@@ -135,6 +136,8 @@ pub struct SessionInfo {
 pub struct SessionContext {
     scope: Arc<Scoped>,
     info: Arc<SessionInfo>,
+    ledger: Arc<Ledger>,
+    turns: Arc<AtomicU64>,
     id: u64,
     marks: Marks,
 }
@@ -145,6 +148,8 @@ pub struct TurnContext {
     scope: Arc<Scoped>,
     session: SessionContext,
     rounds: Arc<AtomicU32>,
+    log: Arc<TurnLog>,
+    number: u64,
     id: u64,
     marks: Marks,
 }
@@ -172,7 +177,14 @@ fn next_id() -> u64 {
 impl SessionContext {
     /// A new session.
     pub fn new(info: SessionInfo) -> Self {
-        Self { scope: Arc::default(), info: Arc::new(info), id: next_id(), marks: Marks::default() }
+        Self {
+            scope: Arc::default(),
+            info: Arc::new(info),
+            ledger: Arc::default(),
+            turns: Arc::default(),
+            id: next_id(),
+            marks: Marks::default(),
+        }
     }
 
     /// What is known of the session.
@@ -186,9 +198,16 @@ impl SessionContext {
             scope: Scoped::below(&self.scope),
             session: self.clone(),
             rounds: Arc::default(),
+            log: Arc::default(),
+            number: self.turns.fetch_add(1, Ordering::Relaxed) + 1,
             id: next_id(),
             marks: Marks::default(),
         }
+    }
+
+    /// The counters and the cache that its hooks, and its tools, share.
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -204,6 +223,16 @@ impl TurnContext {
             turn: self.clone(),
             marks: Marks::default(),
         }
+    }
+
+    /// Its place among the turns of its session, from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What its hooks have logged.
+    pub fn log(&self) -> &TurnLog {
+        &self.log
     }
 
     /// How often hooks have sent the agent round again in this turn.

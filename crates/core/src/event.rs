@@ -15,9 +15,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 pub use payload::{
-    Agent, Args, Choice, CompactionPost, CompactionPre, FacetSwitch, Interaction, InvocationEnd,
-    ModelPost, ModelPre, Notification, Question, Response, Responses, SessionEnd, SessionStart,
-    Stop, SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre, TurnEnd, TurnStart,
+    Agent, Args, Choice, CompactionPost, CompactionPre, FacetSwitch, Failure, Interaction,
+    InvocationEnd, ModelPost, ModelPre, Notification, Question, Response, Responses, SessionEnd,
+    SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre,
+    TurnEnd, TurnStart,
 };
 pub(crate) use table::for_each_event;
 

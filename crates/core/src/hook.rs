@@ -10,10 +10,11 @@ use crate::context::{OperationContext, SessionContext, TurnContext};
 use crate::dialect::Mode;
 use crate::error::BoxError;
 use crate::event::{
-    CompactionPost, CompactionPre, Event, FacetSwitch, Interaction, InvocationEnd, Kind, ModelPost,
-    ModelPre, Notification, SessionEnd, SessionStart, Stop, SubagentStart, SubagentStop, ToolError,
-    ToolPost, ToolPre, TurnEnd, TurnStart, for_each_event,
+    CompactionPost, CompactionPre, Event, FacetSwitch, Failure, Interaction, InvocationEnd, Kind,
+    ModelPost, ModelPre, Notification, SessionEnd, SessionStart, Stop, SubagentStart, SubagentStop,
+    ToolError, ToolPost, ToolPre, TurnEnd, TurnStart, for_each_event,
 };
+use crate::memo::Memo;
 use crate::registry::Registration;
 use crate::runtime::Runtime;
 
@@ -34,6 +35,8 @@ pub struct Ask<'a, E: Event> {
     pub reask: bool,
     /// Time.
     pub runtime: &'a dyn Runtime,
+    /// What hooks have worked out of the payload as it is now.
+    pub memo: &'a Memo,
     /// How long the hook may take. The runner holds it to that; a handler that has to end
     /// something in good order first, such as a process, must be done before.
     pub limit: Duration,

@@ -41,8 +41,10 @@ pub mod error;
 pub mod event;
 pub mod extra;
 pub mod hook;
+pub mod ledger;
 pub mod mask;
 pub mod matcher;
+pub mod memo;
 pub mod neutral;
 pub mod patch;
 pub mod policy;
@@ -76,9 +78,9 @@ pub mod prelude {
     pub use crate::dialect::{Dialect, Layer, Mode};
     pub use crate::error::{BoxError, HookError};
     pub use crate::event::{
-        AnyEvent, CompactionPost, CompactionPre, Event, FacetSwitch, Interaction, InvocationEnd,
-        Kind, ModelPost, ModelPre, Notification, SessionEnd, SessionStart, Stop, SubagentStart,
-        SubagentStop, ToolCall, ToolError, ToolPost, ToolPre, TurnEnd, TurnStart,
+        AnyEvent, CompactionPost, CompactionPre, Event, FacetSwitch, Failure, Interaction,
+        InvocationEnd, Kind, ModelPost, ModelPre, Notification, SessionEnd, SessionStart, Stop,
+        SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre, TurnEnd, TurnStart,
     };
     pub use crate::extra::{Injection, Step, Texts};
     pub use crate::hook::{

@@ -89,7 +89,7 @@ impl Neutral {
             .map(E::Patch::from_rewrite)
             .transpose()
             .map_err(|rewrite| NotAnAnswer::Rewrite { event, what: rewrite.what() })?;
-        Ok(Answer { verdict, extra, patch, detail })
+        Ok(Answer { extra, patch, detail, ..Answer::from_verdict(verdict) })
     }
 }
 

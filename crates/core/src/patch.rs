@@ -22,8 +22,10 @@ pub trait Patch<E>: Clone + PartialEq + std::fmt::Debug + Serialize + Send + Syn
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Rewrite {
-    /// These arguments of a call.
+    /// These arguments of a call; the ones not named stay.
     Args(Args),
+    /// All arguments of a call; the ones not named go.
+    AllArgs(Args),
     /// The prompt.
     Prompt(String),
     /// The response.
@@ -36,7 +38,7 @@ impl Rewrite {
     /// What it rewrites, in a word.
     pub const fn what(&self) -> &'static str {
         match self {
-            Self::Args(_) => "arguments",
+            Self::Args(_) | Self::AllArgs(_) => "arguments",
             Self::Prompt(_) => "prompt",
             Self::Response(_) => "response",
             Self::Result(_) => "result",
@@ -81,10 +83,44 @@ macro_rules! patches {
     )*};
 }
 
-/// Arguments to set in a tool call; the ones not named stay.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ArgsPatch(pub Args);
+/// Other arguments of a tool call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ArgsPatch {
+    /// These; the ones not named stay.
+    Set(Args),
+    /// These and no others.
+    Replace(Args),
+}
+
+impl Patch<ToolPre> for ArgsPatch {
+    fn apply(self, event: &mut ToolPre) -> bool {
+        let changed = match self {
+            Self::Set(args) => set_args(&mut event.call.args, args),
+            Self::Replace(args) => replace(&mut event.call.args, args),
+        };
+        if changed {
+            // What the host worked out of other arguments says nothing about these.
+            event.call.canonical_path = None;
+        }
+        changed
+    }
+
+    fn from_rewrite(rewrite: Rewrite) -> Result<Self, Rewrite> {
+        match rewrite {
+            Rewrite::Args(args) => Ok(Self::Set(args)),
+            Rewrite::AllArgs(args) => Ok(Self::Replace(args)),
+            other => Err(other),
+        }
+    }
+
+    fn rewrite(&self) -> Rewrite {
+        match self {
+            Self::Set(args) => Rewrite::Args(args.clone()),
+            Self::Replace(args) => Rewrite::AllArgs(args.clone()),
+        }
+    }
+}
 
 /// Another prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,24 +138,19 @@ pub struct ResponsePatch(pub String);
 pub struct ResultPatch(pub Value);
 
 patches! {
-    ArgsPatch is Args on ToolPre: |event, args| set_args(event, args);
     PromptPatch is Prompt on TurnStart: |event, prompt| replace(&mut event.prompt, prompt);
     ResponsePatch is Response on TurnEnd: |event, text| replace(&mut event.response, text);
     ResultPatch is Result on ToolPost: |event, result| replace(&mut event.result, result);
     ResultPatch is Result on SubagentStop: |event, result| replace(&mut event.result, Some(result));
 }
 
-fn set_args(event: &mut ToolPre, args: Args) -> bool {
+fn set_args(all: &mut Args, args: Args) -> bool {
     let mut changed = false;
     for (name, value) in args {
-        if event.call.args.get(&name) != Some(&value) {
-            event.call.args.insert(name, value);
+        if all.get(&name) != Some(&value) {
+            all.insert(name, value);
             changed = true;
         }
-    }
-    if changed {
-        // What the host worked out of other arguments says nothing about these.
-        event.call.canonical_path = None;
     }
     changed
 }

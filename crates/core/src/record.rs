@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::dialect::{Dialect, Mode};
 use crate::error::HookError;
 use crate::event::{Event, Kind};
+use crate::ledger::Effects;
 use crate::registry::{HookInfo, HookSet, Source};
 use crate::runner::wants;
 use crate::verdict::Word;
@@ -57,6 +58,8 @@ pub struct Answered {
     pub detail: Option<Arc<str>>,
     /// What it added.
     pub extra: Option<Value>,
+    /// What it wanted written down. Where a hook was asked again, what it said last counts.
+    pub effects: Effects,
     /// How long it took.
     pub took: Duration,
     /// Why there was no usable answer.
@@ -103,6 +106,7 @@ impl Answered {
             reason: String::new(),
             detail: None,
             extra: None,
+            effects: Effects::new(),
             took: Duration::ZERO,
             error: None,
             reask: false,
@@ -294,7 +298,7 @@ impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let answered = self.answered;
         let info = self.record.info(answered.place);
-        let mut state = serializer.serialize_struct("Answered", 12)?;
+        let mut state = serializer.serialize_struct("Answered", 13)?;
         state.serialize_field("name", &info.map_or("", |info| &info.name))?;
         state.serialize_field("dialect", &info.map(|info| info.dialect))?;
         state.serialize_field("source", &info.and_then(|info| info.source.as_ref()))?;
@@ -302,6 +306,7 @@ impl Serialize for Line<'_> {
         state.serialize_field("reason", &answered.reason)?;
         state.serialize_field("detail", &answered.detail)?;
         state.serialize_field("extra", &answered.extra)?;
+        state.serialize_field("effects", &answered.effects)?;
         state.serialize_field("error", &answered.error.as_ref().map(ToString::to_string))?;
         state.serialize_field("reask", &answered.reask)?;
         state.serialize_field("rewrote", &answered.rewrote)?;

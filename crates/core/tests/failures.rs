@@ -100,6 +100,7 @@ fn event_of(kind: Kind) -> AnyEvent {
         Kind::Interaction => json!({"questions": []}),
         Kind::Stop => json!({"execution": 0, "reason": "model_stop", "idle": true}),
         Kind::TurnEnd => json!({"response": "r"}),
+        Kind::Failure => json!({"error": "e"}),
         Kind::CompactionPost => json!({"summary": "s"}),
         Kind::Notification => json!({"type": "t", "message": "m"}),
         Kind::FacetSwitch => json!({"from": "a", "to": "b"}),

@@ -153,7 +153,7 @@ async fn an_approval_that_comes_with_a_rewrite_is_asked_for_again() {
             }
             Answer::allow()
                 .permit_resource("command(x)")
-                .and_rewrite(ArgsPatch([("a".to_owned(), json!(1))].into_iter().collect()))
+                .and_rewrite(ArgsPatch::Set([("a".to_owned(), json!(1))].into_iter().collect()))
         }))
         .build()
         .unwrap();

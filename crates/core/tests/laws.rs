@@ -144,7 +144,7 @@ impl Handle<ToolPre> for Table {
             Action::Fail => Err("boom".into()),
             Action::Set(value) => {
                 let args = [("v".to_owned(), json!(value))].into_iter().collect();
-                Ok(Answer::rewrite(ArgsPatch(args)))
+                Ok(Answer::rewrite(ArgsPatch::Set(args)))
             }
         };
         Box::pin(std::future::ready(answer))

@@ -26,7 +26,7 @@ fn call() -> ToolPre {
 }
 
 fn set_a() -> ArgsPatch {
-    ArgsPatch([("a".to_owned(), json!(2))].into_iter().collect())
+    ArgsPatch::Set([("a".to_owned(), json!(2))].into_iter().collect())
 }
 
 /// A hook that tries everything it is not always allowed to.

@@ -107,7 +107,7 @@ async fn the_strictest_wins_and_no_opinion_is_not_allow() {
 async fn a_person_approves_what_was_asked_about() {
     let runner = Runner::builder()
         .register(transform("add", |_cx, _call: &ToolPre| {
-            Answer::ask("with a flag?").and_rewrite(tollgate_core::patch::ArgsPatch(
+            Answer::ask("with a flag?").and_rewrite(tollgate_core::patch::ArgsPatch::Set(
                 [("Flag".to_owned(), json!(true))].into_iter().collect(),
             ))
         }))
@@ -218,7 +218,7 @@ async fn later_hooks_and_the_tool_see_what_was_rewritten() {
 async fn what_a_hook_refuses_it_does_not_rewrite() {
     let runner = Runner::builder()
         .register(transform("both", |_cx, _call: &ToolPre| {
-            Answer::deny("no").and_rewrite(tollgate_core::patch::ArgsPatch(
+            Answer::deny("no").and_rewrite(tollgate_core::patch::ArgsPatch::Set(
                 [("a".to_owned(), json!(1))].into_iter().collect(),
             ))
         }))
@@ -427,4 +427,112 @@ async fn a_registration_that_cannot_be_is_refused_by_name() {
     assert!(runner.register(quiet("bad").glob("[")).is_err());
     assert_eq!(runner.version(), version, "a refused registration changes nothing");
     assert_eq!(runner.hooks(Kind::ToolPre).count(), 1);
+}
+
+/// Counts and logs each question, says what it has seen so far, and rewrites nothing.
+fn counting(name: &str) -> Registration {
+    use tollgate_core::ledger::{Effect, LogEntry, LogLevel};
+    let label = name.to_owned();
+    transform(name, move |_cx, call: &ToolPre| {
+        let mut answer = Answer::none();
+        let message = format!("{label}: {}", call.text("a").unwrap_or("-"));
+        let entry = LogEntry { level: LogLevel::Info, message, fields: serde_json::Map::default() };
+        answer.effects = vec![Effect::Incr { name: label.clone(), by: 1 }, Effect::Log(entry)];
+        answer
+    })
+}
+
+#[tokio::test]
+async fn what_hooks_write_down_takes_effect_once_at_the_end() {
+    let rewrites =
+        transform("rewrites", |_cx, _: &ToolPre| Answer::set_args([("a", json!("new"))]));
+    let runner = Runner::builder()
+        .register(counting("before"))
+        .register(rewrites)
+        .register(counting("after"))
+        .register(decide("denies", |_cx, _: &ToolPre| Decision::deny("no")))
+        .build()
+        .unwrap();
+    let session = SessionContext::new(SessionInfo::default());
+    let turn = session.turn();
+    assert_eq!((turn.number(), session.turn().number()), (1, 2));
+    let call = ToolPre::from(ToolCall::new("t").arg("a", "old"));
+    let outcome = runner.dispatch(&turn.operation(), call).await;
+    assert_eq!(outcome.record.decision, Word::Deny);
+    let metrics = json!({"before": 1, "after": 1});
+    assert_eq!(serde_json::Value::Object(session.ledger().metrics()), metrics);
+    let logged: Vec<_> = turn.log().entries().into_iter().map(|entry| entry.message).collect();
+    // The chain ended before `before` would have been asked about what was rewritten.
+    assert_eq!(logged, ["before: old", "after: new"]);
+
+    let runner = Runner::builder()
+        .register(counting("before"))
+        .register(transform("w", |_cx, _: &ToolPre| Answer::set_args([("a", json!("new"))])))
+        .build()
+        .unwrap();
+    let turn = session.turn();
+    let call = ToolPre::from(ToolCall::new("t").arg("a", "old"));
+    let _ = runner.dispatch(&turn.operation(), call).await;
+    assert_eq!(session.ledger().metrics()["before"], 2);
+    let logged: Vec<_> = turn.log().entries().into_iter().map(|entry| entry.message).collect();
+    assert_eq!(logged, ["before: new"], "of two questions, what was said last counts");
+}
+
+#[tokio::test]
+async fn a_hook_that_declines_was_not_asked() {
+    let declines = transform("declines", |_cx, _: &ToolPre| Answer::declined());
+    let runner = Runner::builder().register(declines).build().unwrap();
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let outcome = runner.dispatch(&operation, ToolPre::from(ToolCall::new("t"))).await;
+    assert!(outcome.record.answers.is_empty());
+}
+
+#[tokio::test]
+async fn arguments_can_be_replaced_whole() {
+    let replaces = transform("replaces", |_cx, _: &ToolPre| {
+        let args = json!({"b": 2}).as_object().cloned().unwrap_or_default();
+        Answer::rewrite(tollgate_core::patch::ArgsPatch::Replace(args))
+    });
+    let runner = Runner::builder().register(replaces).build().unwrap();
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let call = ToolPre::from(ToolCall::new("t").arg("a", 1));
+    let outcome = runner.dispatch(&operation, call).await;
+    assert_eq!(serde_json::Value::Object(outcome.event.args.clone()), json!({"b": 2}));
+}
+
+#[tokio::test]
+async fn what_is_worked_out_of_a_payload_is_worked_out_once_until_it_changes() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tollgate_core::hook::{Ask, BoxFuture};
+
+    struct Text(String);
+    struct Reads(std::sync::Arc<AtomicUsize>);
+    impl Handle<ToolPre> for Reads {
+        fn handle<'a>(&'a self, ask: Ask<'a, ToolPre>) -> BoxFuture<'a, HookResult<ToolPre>> {
+            Box::pin(async move {
+                let text = ask.memo.get_or_make(|| {
+                    self.0.fetch_add(1, Ordering::Relaxed);
+                    Text(ask.event.text("a").unwrap_or_default().to_owned())
+                });
+                assert_eq!(Some(&*text.0), ask.event.text("a"));
+                Ok(Answer::none())
+            })
+        }
+    }
+    let made = std::sync::Arc::new(AtomicUsize::new(0));
+    let reads = |name: &str| Registration::on::<ToolPre, _>(name, Reads(made.clone()));
+    let runner = Runner::builder()
+        .reask(false)
+        .register(reads("1"))
+        .register(reads("2"))
+        .register(transform("w", |_cx, _: &ToolPre| Answer::set_args([("a", json!("new"))])))
+        .register(reads("3"))
+        .register(reads("4"))
+        .build()
+        .unwrap();
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let call = ToolPre::from(ToolCall::new("t").arg("a", "old"));
+    let outcome = runner.dispatch(&operation, call).await;
+    assert!(outcome.record.answers.iter().all(|line| line.error.is_none()));
+    assert_eq!(made.load(Ordering::Relaxed), 2);
 }

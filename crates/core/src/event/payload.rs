@@ -321,6 +321,15 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<Value>,
     }
+
+    /// `error`: something went wrong that no other event is about.
+    Failure {
+        /// What went wrong.
+        error: String,
+        /// Where: `model`, `agent`, `mcp`, …
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<String>,
+    }
 }
 
 impl TurnStart {

@@ -142,6 +142,13 @@ macro_rules! for_each_event {
                 rules: [sdk _, hooks_json _, harness (Transform Close),
                         polytoken (Inspect Open), native (Transform Close)],
             }
+            /// Something went wrong that no other event is about: a model call, the agent itself.
+            Failure = "error" {
+                hook: on_error, scope: TurnContext, subject: event,
+                verdict: Observe, extra: (), patch: Never, reask: false,
+                rules: [sdk _, hooks_json _, harness (Inspect Open),
+                        polytoken _, native (Inspect Open)],
+            }
         }
     };
 }

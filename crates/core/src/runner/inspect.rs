@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::task::{Context as Task, Poll, Waker};
 use std::time::Duration;
 
+use super::run::write_down;
 use super::{Audit, call};
 use crate::context::Context;
 use crate::error::HookError;
 use crate::event::{Event, Kind};
 use crate::hook::{Ask, BoxFuture};
+use crate::memo::Memo;
 use crate::record::Inspection;
 use crate::registry::HookSet;
 use crate::runtime::Runtime;
@@ -246,6 +248,7 @@ async fn inspect<E: Event>(
     job: Arc<Job>,
 ) {
     let chain = E::chain(&hooks.chains);
+    let memo = Memo::default();
     for place in places {
         let Some(entry) = chain.entry(place) else { continue };
         let limit = entry.info.deadline.unwrap_or(limit);
@@ -253,8 +256,16 @@ async fn inspect<E: Event>(
         let error = match call::wants(&*entry.handler, &event) {
             Ok(false) => None,
             Ok(true) => {
-                let ask = Ask { cx: &cx, event: &event, reask: false, runtime: &*runtime, limit };
-                call::ask(&*entry.handler, ask, limit).await.err()
+                let runtime = &*runtime;
+                let (cx, event, memo) = (&cx, &event, &memo);
+                let ask = Ask { cx, event, reask: false, runtime, memo, limit };
+                match call::ask(&*entry.handler, ask, limit).await {
+                    Ok(answer) => {
+                        write_down(cx, &answer.effects);
+                        None
+                    }
+                    Err(error) => Some(error),
+                }
             }
             Err(error) => Some(error),
         };

@@ -16,6 +16,8 @@ use crate::error::{HookError, panic_message};
 use crate::event::{Event, Kind, to_value};
 use crate::extra::{self, Extra};
 use crate::hook::Ask;
+use crate::ledger::Effect;
+use crate::memo::Memo;
 use crate::patch::Patch;
 use crate::record::{Answered, Rewrite};
 use crate::registry::{Asked, Chain, Entry, HookSet};
@@ -69,6 +71,8 @@ pub(super) struct Run<'a, E: Event> {
     ended: bool,
     /// How many rewrites there were.
     rewrites: u32,
+    /// What hooks have worked out of the payload as it is now.
+    memo: Memo,
     /// Which hook has seen the payload as it was after how many rewrites.
     seen: SmallVec<[(u32, u32); 4]>,
 }
@@ -90,6 +94,7 @@ impl<'a, E: Event> Run<'a, E> {
             clock: None,
             ended: false,
             rewrites: 0,
+            memo: Memo::default(),
             seen: SmallVec::new(),
         }
     }
@@ -144,6 +149,7 @@ impl<'a, E: Event> Run<'a, E> {
                     event: &self.outcome.parts.event,
                     reask,
                     runtime: &*self.inner.runtime,
+                    memo: &self.memo,
                     limit: time.shared,
                 };
                 let mut answer = call::ask(&*entry.handler, ask, time.limit).await;
@@ -151,6 +157,9 @@ impl<'a, E: Event> Run<'a, E> {
                 answer
             }
         };
+        if matches!(&answer, Ok(given) if given.declined) {
+            return;
+        }
         self.seen.push((place, self.rewrites));
         if let Ok(given) = &mut answer
             && let Err(error) = self.admit(entry, question, given)
@@ -230,7 +239,7 @@ impl<'a, E: Event> Run<'a, E> {
     }
 
     fn accept(&mut self, answer: Answer<E>, question: Question) {
-        let Answer { mut verdict, mut extra, patch, detail } = answer;
+        let Answer { mut verdict, mut extra, patch, detail, effects, declined: _ } = answer;
         let Question { place, reask, took } = question;
         let (word, reason) = (verdict.word(), verdict.reason().to_owned());
         let mut rewrote = false;
@@ -241,6 +250,7 @@ impl<'a, E: Event> Run<'a, E> {
             if patch.apply(&mut self.outcome.parts.event) {
                 rewrote = true;
                 self.rewrites += 1;
+                self.memo = Memo::default();
                 if self.reasks() {
                     withdrawn = withdraw::<E>(&mut verdict, &mut extra);
                     self.withdraw_approvals();
@@ -261,6 +271,7 @@ impl<'a, E: Event> Run<'a, E> {
             reason,
             detail,
             extra: added,
+            effects,
             took,
             error: None,
             reask,
@@ -372,7 +383,19 @@ impl<'a, E: Event> Run<'a, E> {
         self.outcome.parts.record.cut_off = self.inner.drain(whose, self.inner.limits.drain).await;
     }
 
+    /// Writes down what hooks wanted written, once for each: what it said last counts.
+    fn write_down(&self) {
+        let answers = &self.outcome.parts.record.answers;
+        for (at, line) in answers.iter().enumerate().filter(|(_, line)| !line.effects.is_empty()) {
+            let mut later = answers.iter().skip(at + 1);
+            if !later.any(|other| other.place == line.place && other.error.is_none()) {
+                write_down(self.cx, &line.effects);
+            }
+        }
+    }
+
     pub(super) fn finish(&mut self) {
+        self.write_down();
         let Parts { verdict, record, .. } = &mut self.outcome.parts;
         record.decision = verdict.word();
         verdict.reason().clone_into(&mut record.reason);
@@ -382,6 +405,14 @@ impl<'a, E: Event> Run<'a, E> {
         if record.id == 0 && self.inner.audit.is_some() {
             record.id = self.inner.next_dispatch();
         }
+    }
+}
+
+/// Carries out what a hook wanted written down.
+pub(super) fn write_down(cx: &impl Context, effects: &[Effect]) {
+    cx.session().ledger().apply(effects);
+    if let Some(turn) = cx.current_turn() {
+        turn.log().apply(effects);
     }
 }
 

@@ -150,7 +150,7 @@ impl SdkEvent for ToolPre {
         // The original's "allow" is no opinion here: it skips no prompt of the host.
         let level = if script.allows() { Level::None } else { Level::Deny };
         let mut answer = Answer::from_verdict(Gate::new(level, script.message()));
-        answer.patch = script.modified_args.clone().map(ArgsPatch);
+        answer.patch = script.modified_args.clone().map(ArgsPatch::Set);
         Ok(answer)
     }
 

@@ -34,6 +34,8 @@ pub enum OutcomeKind {
     UserDenied,
     /// A condition or handler failed, so it is denied.
     EvaluationFailed,
+    /// A rule wants the host to ask a person.
+    HostAsks,
 }
 
 /// What the rules say about a call.
@@ -221,6 +223,13 @@ impl Compiled {
             );
         };
         let reason = rule.reason_text();
+        if handler.is_host() {
+            let message = match reason {
+                "" => format!("Policy '{label}' wants a person to confirm this."),
+                reason => reason.to_owned(),
+            };
+            return Outcome::new(OutcomeKind::HostAsks, label, message);
+        }
         let request = AskRequest { call, reason, rule: label };
         // The person's time is bounded by the runner, around all of this.
         match checked(handler.ask(request), None).await {
@@ -377,6 +386,7 @@ impl From<Outcome> for Answer<ToolPre> {
         let level = match outcome.kind {
             OutcomeKind::NoRule => Level::None,
             OutcomeKind::Allowed | OutcomeKind::UserApproved => Level::Allow,
+            OutcomeKind::HostAsks => Level::Ask,
             OutcomeKind::Denied | OutcomeKind::UserDenied | OutcomeKind::EvaluationFailed => {
                 Level::Deny
             }

@@ -62,11 +62,38 @@ pub struct AskHandler(Handler);
 
 #[derive(Clone)]
 enum Handler {
+    /// Nobody here: the question is the host's.
+    Host,
     Sync(Arc<SyncAsk>),
     Async(Arc<AsyncAsk>),
 }
 
 impl AskHandler {
+    /// The host asks, in its own way: the decision is `ask`, and whoever dispatched the call has to
+    /// get an answer before it runs.
+    ///
+    /// ```
+    /// use tollgate_core::prelude::*;
+    /// use tollgate_core::policy::AskHandler;
+    ///
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let rule = policy::ask_user("run_command", |_| false).handler(AskHandler::host());
+    /// let runner = Runner::builder()
+    ///     .register(Policies::builder().rule(rule).build()?.into_registration())
+    ///     .build()?;
+    /// let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    /// let call = ToolPre::from(ToolCall::new("run_command"));
+    /// assert_eq!(runner.dispatch(&operation, call).await.record.decision, Word::Ask);
+    /// # Ok(()) }
+    /// ```
+    pub fn host() -> Self {
+        Self(Handler::Host)
+    }
+
+    pub(super) fn is_host(&self) -> bool {
+        matches!(self.0, Handler::Host)
+    }
+
     /// A function that asks and returns the answer. It runs on the task that dispatches: where
     /// asking blocks for long, prefer [`new_async`](Self::new_async).
     pub fn new<R: IntoYesNo>(ask: impl Fn(&AskRequest<'_>) -> R + Send + Sync + 'static) -> Self {
@@ -88,6 +115,7 @@ impl AskHandler {
     pub(super) fn ask<'a>(&'a self, request: AskRequest<'a>) -> BoxFuture<'a, Asked> {
         Box::pin(async move {
             match &self.0 {
+                Handler::Host => Err("the host was to be asked".into()),
                 Handler::Sync(ask) => ask(&request),
                 Handler::Async(ask) => ask(&request).await,
             }

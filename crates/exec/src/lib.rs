@@ -49,6 +49,7 @@ mod raw;
 mod running;
 mod supervisor;
 mod sweep;
+pub mod worker;
 
 pub use command::{Command, Environment, find_program};
 pub use executor::{DEFAULT_AT_ONCE, Executor, Input, Limits};

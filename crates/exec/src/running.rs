@@ -28,15 +28,7 @@ impl Running {
 
     /// Waits for the end, blocking this thread.
     pub fn wait(self) -> Result<Finished, ExecError> {
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
-        let mut cx = Context::from_waker(&waker);
-        let mut running = pin!(self);
-        loop {
-            if let Poll::Ready(result) = running.as_mut().poll(&mut cx) {
-                return result;
-            }
-            thread::park();
-        }
+        block_on(self)
     }
 }
 
@@ -68,6 +60,24 @@ impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let finished = self.call.lock().finished;
         f.debug_struct("Running").field("finished", &finished).finish_non_exhaustive()
+    }
+}
+
+/// Waits for a future, blocking this thread.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    // Often there is nothing to wait for.
+    if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+        return output;
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return output;
+        }
+        thread::park();
     }
 }
 

@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::ffi::c_int;
 use std::fs;
 use std::io;
@@ -250,13 +251,7 @@ fn be_the_worker(
     }
     let message = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(answer) => Message::Answer(answer),
-        Err(panic) => Message::Panic(
-            panic
-                .downcast_ref::<&str>()
-                .map(ToString::to_string)
-                .or_else(|| panic.downcast_ref::<String>().cloned())
-                .unwrap_or_default(),
-        ),
+        Err(panic) => Message::Panic(panic_message(&*panic)),
     };
     let framed = frame(&message);
     let mut rest = &*framed;
@@ -268,6 +263,15 @@ fn be_the_worker(
         }
     }
     raw::exit(0)
+}
+
+/// What a panic said.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default()
 }
 
 fn prepare_worker(plan: &Plan, outlet: &Outlet, parent: c_int) -> Result<(), c_int> {

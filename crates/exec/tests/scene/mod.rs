@@ -35,8 +35,7 @@ impl Scene {
     }
 
     pub fn with(name: &str, executor: Executor) -> Self {
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        eventually("the threads of the scene before are gone", || executor_threads() == 0);
+        let alone = alone();
         let scene = SCENES.fetch_add(1, Ordering::Relaxed);
         let nap = format!("1000.{}{scene:03}", std::process::id());
         let dir = tempfile::Builder::new().prefix(name).tempdir().unwrap();
@@ -102,6 +101,13 @@ impl Drop for Scene {
         eventually("the threads are gone", || executor_threads() == 0);
         eventually("all descriptors are closed", || open_fds() == self.fds);
     }
+}
+
+/// Waits until nothing else is tested in this process.
+pub fn alone() -> MutexGuard<'static, ()> {
+    let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    eventually("the threads of the scene before are gone", || executor_threads() == 0);
+    alone
 }
 
 /// Waits for something, for three seconds at the most.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::Schema;
 use serde_json::Value;
-use tollgate_config::dialect::{antigravity, polytoken};
+use tollgate_config::dialect::{antigravity, harness, polytoken};
 use tollgate_config::settings;
 
 /// The command that writes them.
@@ -28,6 +28,10 @@ pub(crate) fn directory() -> PathBuf {
 pub(crate) fn all() -> BTreeMap<PathBuf, Value> {
     let mut schemas = BTreeMap::new();
     schemas.insert(PathBuf::from("config.schema.json"), plain(settings::schema()));
+    schemas.insert(
+        PathBuf::from("harness/frontmatter.schema.json"),
+        plain(harness::frontmatter_schema()),
+    );
     let dialects = [
         (
             "antigravity",

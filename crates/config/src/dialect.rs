@@ -10,6 +10,7 @@
 
 pub mod antigravity;
 mod checks;
+pub mod harness;
 pub mod polytoken;
 mod schema;
 mod text;

@@ -273,3 +273,55 @@ pub(crate) fn unknown_field<'r>(
         .add(Code::UnknownField, name_span(field), format!("{of} has no field `{name}`"))
         .help(help)
 }
+
+/// Reads a text that may have comments and a comma behind the last of a list.
+pub(crate) fn parse_with_comments<'a>(
+    file: &'a SourceFile,
+    report: &mut Report,
+) -> Option<Value<'a>> {
+    let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..STRICT };
+    match parse_to_ast(file.text(), &CollectOptions::default(), &options) {
+        Ok(parsed) => parsed.value,
+        Err(error) => {
+            say(&error, report);
+            None
+        }
+    }
+}
+
+/// As [`no_duplicates`], for all that is in an object.
+pub(crate) fn no_duplicates_below(object: &Object<'_>, report: &mut Report) {
+    for field in &object.properties {
+        no_duplicates_in(&field.value, report);
+    }
+}
+
+fn no_duplicates_in(value: &Value<'_>, report: &mut Report) {
+    match value {
+        Value::Object(object) => {
+            no_duplicates(object, report);
+            no_duplicates_below(object, report);
+        }
+        Value::Array(array) => array.elements.iter().for_each(|it| no_duplicates_in(it, report)),
+        _ => {}
+    }
+}
+
+/// An object without its places.
+pub(crate) fn map_of(object: &Object<'_>) -> serde_json::Map<String, serde_json::Value> {
+    let fields = object.properties.iter();
+    fields.map(|field| (field.name.as_str().to_owned(), value_of(&field.value))).collect()
+}
+
+/// A value without its places.
+pub(crate) fn value_of(value: &Value<'_>) -> serde_json::Value {
+    match value {
+        Value::StringLit(text) => text.value.as_ref().into(),
+        // What this reader takes for a number, the other does too, but for those without end.
+        Value::NumberLit(number) => serde_json::from_str(number.value).unwrap_or_default(),
+        Value::BooleanLit(literal) => literal.value.into(),
+        Value::Object(object) => map_of(object).into(),
+        Value::Array(array) => array.elements.iter().map(value_of).collect(),
+        Value::NullKeyword(_) => serde_json::Value::Null,
+    }
+}

@@ -2,7 +2,10 @@
 //!
 //! Three layers: the machine's (`/etc/tollgate`), the person's, and the project's. In the first
 //! two, each dialect has a folder of its own under Tollgate's, and the person's has the dialect's
-//! own home as well.
+//! own home as well. Markdown hooks are all the `*.md` of a directory, and a policy file is one
+//! beside `config.toml`.
+
+mod folder;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,6 +15,8 @@ use tollgate_core::dialect::Layer;
 
 use crate::dialect::{self, FileDialect};
 use crate::settings;
+
+pub(crate) use folder::list;
 
 /// The directories that are looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,10 +43,47 @@ pub struct Place {
     /// Whose it is.
     pub layer: Layer,
     /// Its format.
-    pub dialect: &'static dyn FileDialect,
+    pub format: Format,
     /// Where.
     pub path: PathBuf,
 }
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Format {
+    /// Hooks that are commands.
+    Commands(&'static dyn FileDialect),
+    /// One hook: Markdown with a script.
+    Markdown,
+    /// Rules: a script.
+    Policy,
+}
+
+impl Format {
+    /// The system that its hooks are written for.
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::Commands(format) => format.dialect(),
+            Self::Markdown => Dialect::Harness,
+            Self::Policy => Dialect::Native,
+        }
+    }
+}
+
+/// A directory of Markdown hooks, if it is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// Whose it is.
+    pub layer: Layer,
+    /// Where.
+    pub path: PathBuf,
+}
+
+/// The name of a policy file.
+pub const POLICY: &str = "policy.star";
+
+/// The directory of Markdown hooks, in Tollgate's own.
+const HOOKS: &str = "hooks";
 
 impl std::fmt::Debug for dyn FileDialect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -119,27 +161,60 @@ impl Places {
         }
     }
 
-    /// The files that are looked for, in the order of their layers.
+    /// The files that have a fixed name, in the order of their layers.
     pub fn files(&self) -> Vec<Place> {
         let mut files = Vec::new();
-        for &format in dialect::ALL {
-            let home = format.home();
-            let mut add = |layer, directory: PathBuf| {
-                files.push(Place { layer, dialect: format, path: directory.join(home.file) });
-            };
-            add(Layer::System, self.system.join(home.folder));
+        let mut add = |layer, format, path| files.push(Place { layer, format, path });
+        for &dialect in dialect::ALL {
+            let home = dialect.home();
+            let format = Format::Commands(dialect);
+            add(Layer::System, format, self.system.join(home.folder).join(home.file));
             if let Some(user) = &self.user {
-                add(Layer::User, user.join(home.folder));
+                add(Layer::User, format, user.join(home.folder).join(home.file));
             }
-            if let Some(own) = self.own_home(format.dialect()) {
-                add(Layer::User, own.clone());
+            if let Some(own) = self.own_home(dialect.dialect()) {
+                add(Layer::User, format, own.join(home.file));
             }
             if let Some(project) = &self.project {
-                add(Layer::Project, project.join(home.in_project));
+                add(Layer::Project, format, project.join(home.in_project).join(home.file));
             }
+        }
+        for (layer, directory) in self.own() {
+            add(layer, Format::Policy, directory.join(POLICY));
         }
         files.sort_by_key(|file| file.layer);
         files
+    }
+
+    /// The directories whose `*.md` are hooks, in the order of their layers.
+    pub fn folders(&self) -> Vec<Folder> {
+        let of_harness = self.project.iter().map(|project| project.join(".harness"));
+        let of_harness = of_harness.map(|directory| (Layer::Project, directory));
+        let mut folders: Vec<Folder> = of_harness
+            .chain(self.own())
+            .map(|(layer, directory)| Folder { layer, path: directory.join(HOOKS) })
+            .collect();
+        folders.sort_by_key(|folder| folder.layer);
+        folders
+    }
+
+    /// Tollgate's own directory in each layer.
+    fn own(&self) -> impl Iterator<Item = (Layer, PathBuf)> {
+        let user = self.user.iter().map(|user| (Layer::User, user.clone()));
+        let project = self.project.iter();
+        let project = project.map(|project| (Layer::Project, project.join(".tollgate")));
+        std::iter::once((Layer::System, self.system.clone())).chain(user).chain(project)
+    }
+
+    /// What a path is the place of, whether there is a file or not.
+    pub(crate) fn place_of(&self, path: &Path) -> Option<Place> {
+        if let Some(place) = self.files().into_iter().find(|place| place.path == path) {
+            return Some(place);
+        }
+        let is_in = |folder: &Folder| path.parent() == Some(&folder.path);
+        let folder = self.folders().into_iter().find(is_in)?;
+        let path = path.to_owned();
+        Some(Place { layer: folder.layer, format: Format::Markdown, path })
     }
 
     /// The project that a directory belongs to: the nearest one upwards with a version control

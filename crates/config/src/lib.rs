@@ -16,6 +16,7 @@ pub mod layers;
 pub mod load;
 mod names;
 mod read;
+pub mod script;
 pub mod settings;
 pub mod source;
 pub mod trust;

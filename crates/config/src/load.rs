@@ -4,8 +4,11 @@
 //! the system or the person, or one of the project that was trusted, closes the gates that its
 //! dialect can close, with the problem as the reason. One that nobody has trusted yet is reported.
 
+mod closed;
+mod find;
 mod negation;
 mod protected;
+mod scripts;
 mod shells;
 mod trusted;
 
@@ -13,24 +16,27 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tollgate_core::dialect::{Layer, Mode, OnFailure, Rule};
+use tollgate_core::dialect::Layer;
 use tollgate_core::mask::Masker;
 use tollgate_core::runner::RunnerBuilder;
-use tollgate_core::{Dialect, Kind, Registration, Runner};
+use tollgate_core::{Dialect, Registration, Runner};
 use tollgate_exec::{DEFAULT_AT_ONCE, Environment, Executor, Limits};
 
-use crate::command::{Closed, CommandHook, GRACE, Origin, Surroundings};
+use crate::command::{CommandHook, GRACE, Origin, Surroundings};
 use crate::diagnostic::{Code, Diagnostic, Report};
 use crate::dialect::{Cwd, FileDialect, FileHook, HookFile, Shell};
 use crate::guard::Guard;
-use crate::layers::{Place, Places};
-use crate::read::read;
+use crate::layers::{Format, Place, Places};
+use crate::script::{Listed, ScriptEngine, ScriptLoad};
 use crate::settings;
 use crate::source::SourceFile;
-use crate::trust::{Change, Survey};
+use crate::trust::{Change, Seal, Survey};
 
+pub(crate) use closed::closed_for_all;
 pub use trusted::survey;
 
+use closed::closed;
+use find::{Found, Parsed, find_all};
 use negation::{check_negations, negated};
 use protected::protected;
 use shells::{is_for_shells, place_of, variables};
@@ -47,6 +53,8 @@ pub struct Setup {
     pub executor: Executor,
     /// What `config.toml` says, in all layers.
     pub settings: settings::Loaded,
+    /// What runs scripts. Without it, files with scripts do not load.
+    pub scripts: Option<Arc<dyn ScriptEngine>>,
 }
 
 impl Setup {
@@ -65,7 +73,14 @@ impl Setup {
         } else {
             Executor::new(at_once)
         };
-        Self { places, interactive: false, executor, settings }
+        Self { places, interactive: false, executor, settings, scripts: None }
+    }
+
+    /// With what runs scripts: Markdown hooks and policy files.
+    #[must_use]
+    pub fn scripts(mut self, engine: impl ScriptEngine + 'static) -> Self {
+        self.scripts = Some(Arc::new(engine));
+        self
     }
 
     /// The same, with the settings as they are now.
@@ -152,20 +167,13 @@ pub enum FileState {
     Untrusted,
     /// It is not what was trusted. The gates its dialect can close are closed.
     Changed,
-}
-
-/// A file that was found, read as far as that went.
-struct Found {
-    place: Place,
-    source: Arc<SourceFile>,
-    file: Option<HookFile>,
-    diagnostics: Vec<Diagnostic>,
+    /// It says of itself that it is not in force.
+    Off,
 }
 
 /// Finds, reads, checks and orders all files.
 pub fn load(setup: &Setup) -> Loaded {
-    let mut found: Vec<Found> = setup.places.files().into_iter().filter_map(find).collect();
-    let same = no_file_twice(&mut found);
+    let (mut found, said) = find_all(&setup.places);
     let trust = Trust::of(&setup.places, &found);
     check_negations(&mut found, &trust);
     let stdout = setup.settings.settings.limits.stdout;
@@ -183,10 +191,12 @@ pub fn load(setup: &Setup) -> Loaded {
         loaded: Loaded {
             registrations: Vec::new(),
             files: Vec::new(),
-            diagnostics: same,
+            diagnostics: said,
             longest: Duration::ZERO,
             is_sound: true,
         },
+        scripts: setup.scripts.as_ref().map(|engine| engine.load(&setup.settings.settings)),
+        catalogue: Vec::new(),
     };
     loader.settings();
     let protected = protected(&setup.places, &trust, &found);
@@ -196,42 +206,7 @@ pub fn load(setup: &Setup) -> Loaded {
         loader.take(found, &trust, &negated);
     }
     loader.missing(&trust);
-    loader.loaded
-}
-
-/// Reads one file, as far as it is there.
-fn find(place: Place) -> Option<Found> {
-    match read(&place.path) {
-        Ok(None) => None,
-        Ok(Some(source)) => {
-            let mut report = Report::new(Arc::clone(&source));
-            let file = place.dialect.parse(&mut report, place.layer);
-            Some(Found { place, source, file, diagnostics: report.into_diagnostics() })
-        }
-        Err(diagnostic) => {
-            let source = Arc::clone(&diagnostic.file);
-            Some(Found { place, source, file: None, diagnostics: vec![diagnostic] })
-        }
-    }
-}
-
-/// Leaves out what is another name for a file that was found before.
-fn no_file_twice(found: &mut Vec<Found>) -> Vec<Diagnostic> {
-    let mut seen: Vec<PathBuf> = Vec::new();
-    let mut said = Vec::new();
-    found.retain(|found| {
-        let path = &found.place.path;
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let is_new = !seen.contains(&real);
-        if is_new {
-            seen.push(real);
-        } else {
-            let message = format!("this is `{}`, which counts once", real.display());
-            said.push(Diagnostic::of_file(path, Code::SameFileTwice, message));
-        }
-        is_new
-    });
-    said
+    loader.done()
 }
 
 /// Where a file's commands run.
@@ -243,32 +218,16 @@ fn cwd(dialect: &dyn FileDialect, file: &Path, project: Option<&Path>) -> PathBu
     }
 }
 
-/// A hook that cannot decide, at all the gates that a dialect can close.
-fn closed(dialect: Dialect, layer: Layer, name: &str, why: &str) -> Registration {
-    let handler = Arc::new(Closed { why: why.to_owned() });
-    let mut registration = Registration::named(name).dialect(dialect).layer(layer);
-    for kind in Kind::ALL {
-        if let Some(Rule { mode, on_failure: OnFailure::Close }) = kind.rule(dialect)
-            && mode > Mode::Inspect
-        {
-            registration = registration.and_on_kind(*kind, Arc::clone(&handler));
-        }
-    }
-    registration
-}
-
-/// Closes the gates of all dialects.
-pub(crate) fn closed_for_all(why: &str) -> Vec<Registration> {
-    let formats = crate::dialect::ALL.iter();
-    formats.map(|format| closed(format.dialect(), Layer::System, "hook files", why)).collect()
-}
-
 struct Loader<'s> {
     setup: &'s Setup,
     /// Where each shell is.
     shells: [(Shell, PathBuf); 2],
     surroundings: Arc<Surroundings>,
     loaded: Loaded,
+    /// What checks scripts.
+    scripts: Option<Box<dyn ScriptLoad + 's>>,
+    /// The hooks so far.
+    catalogue: Vec<Listed>,
 }
 
 impl Loader<'_> {
@@ -290,9 +249,13 @@ impl Loader<'_> {
     }
 
     fn take(&mut self, found: Found, trust: &Trust, negated: &[(Dialect, String)]) {
-        let Found { place, source, file, diagnostics } = found;
-        let dialect = place.dialect.dialect();
-        let hooks = file.as_ref().map_or(0, |file| file.hooks.len());
+        let Found { place, source, file, diagnostics, .. } = found;
+        let dialect = place.format.dialect();
+        let hooks = match &file {
+            Some(Parsed::Commands(file)) => file.hooks.len(),
+            Some(Parsed::Hook(_) | Parsed::Policy) => 1,
+            None => 0,
+        };
         let takes_part =
             place.layer != Layer::Project || !matches!(trust, Trust::Untrusted | Trust::NoProject);
         self.loaded.is_sound &= !takes_part || !diagnostics.iter().any(Diagnostic::is_error);
@@ -300,23 +263,55 @@ impl Loader<'_> {
         self.loaded.diagnostics.extend(diagnostics);
         if let Trust::Trusted(survey, _) = trust
             && place.layer == Layer::Project
-            && let Some(file) = &file
+            && let Some(Parsed::Commands(file)) = &file
         {
             self.unpinned(survey, &source, file);
         }
-        let (seal, state) = match (place.layer, trust) {
+        let (seal, state) = self.standing(&place, &source, file.is_some(), trust);
+        let state = match (file, state) {
+            (Some(Parsed::Commands(file)), FileState::InForce) => {
+                self.commands(&place, &source, file, seal, negated);
+                FileState::InForce
+            }
+            (Some(Parsed::Hook(artifact)), FileState::InForce) => {
+                self.hook(&place, &artifact, seal.as_ref())
+            }
+            (Some(Parsed::Policy), FileState::InForce) => {
+                self.policy(&place, &source, seal.as_ref())
+            }
+            (None, FileState::InForce) => {
+                let why = first_error.unwrap_or_else(|| "the file does not load".to_owned());
+                self.close(&place.path, &place, &why);
+                FileState::Broken
+            }
+            (_, state) => state,
+        };
+        let path = place.path;
+        self.loaded.files.push(LoadedFile { path, dialect, layer: place.layer, state, hooks });
+    }
+
+    /// Whether a file may be in force, and what has to hold for it to stay so. Where it may not,
+    /// that is said.
+    fn standing(
+        &mut self,
+        place: &Place,
+        source: &Arc<SourceFile>,
+        is_read: bool,
+        trust: &Trust,
+    ) -> (Option<Arc<Seal>>, FileState) {
+        match (place.layer, trust) {
             (Layer::Project, Trust::Trusted(survey, seal)) => {
                 // It was read at one time and pinned at another: what runs has to be what is pinned.
-                if survey.confirms(&place.path, source.text().as_bytes()) || file.is_none() {
+                if survey.confirms(&place.path, source.text().as_bytes()) || !is_read {
                     (Some(Arc::clone(seal)), FileState::InForce)
                 } else {
                     let why = "the file was changed while it was loaded";
-                    self.refuse(&source, &place, Code::ChangedSinceTrusted, why);
+                    self.refuse(source, place, Code::ChangedSinceTrusted, why);
                     (None, FileState::Changed)
                 }
             }
             (Layer::Project, Trust::Untrusted | Trust::NoProject) => {
-                let mut report = Report::new(Arc::clone(&source));
+                let mut report = Report::new(Arc::clone(source));
                 report
                     .add(
                         Code::NotTrusted,
@@ -330,47 +325,52 @@ impl Loader<'_> {
             (Layer::Project, Trust::Changed(changes)) => {
                 let code = changes.first().map_or(Code::ChangedSinceTrusted, Change::code);
                 let said: Vec<_> = changes.iter().take(5).map(ToString::to_string).collect();
-                self.refuse(&source, &place, code, &said.join("; "));
+                self.refuse(source, place, code, &said.join("; "));
                 (None, FileState::Changed)
             }
             // Said once for the project, whose gates are closed.
             (Layer::Project, Trust::Unknown(_)) => (None, FileState::Changed),
             _ => (None, FileState::InForce),
+        }
+    }
+
+    /// Puts the commands of a file in force.
+    fn commands(
+        &mut self,
+        place: &Place,
+        source: &SourceFile,
+        file: HookFile,
+        seal: Option<Arc<Seal>>,
+        negated: &[(Dialect, String)],
+    ) {
+        let Format::Commands(format) = place.format else { return };
+        let dialect = format.dialect();
+        let off = |hook: &FileHook| {
+            let name = |(of, name): &(Dialect, String)| *of == dialect && *name == hook.name;
+            place.layer == Layer::User && negated.iter().any(name)
         };
-        let state = match (file, state) {
-            (Some(file), FileState::InForce) => {
-                let off = |hook: &FileHook| {
-                    let name =
-                        |(of, name): &(Dialect, String)| *of == dialect && *name == hook.name;
-                    place.layer == Layer::User && negated.iter().any(name)
-                };
-                let shown: Arc<str> = place.path.display().to_string().into();
-                let origin = Arc::new(Origin {
-                    shell: self.shell(place.dialect.shell()).to_owned(),
-                    cwd: cwd(place.dialect, &place.path, self.setup.places.project.as_deref()),
-                    environment: match &self.setup.settings.settings.command.environment {
-                        settings::Environment::Inherit => Environment::inherit(),
-                        settings::Environment::Only(names) => Environment::only(names),
-                    }
-                    .without(is_for_shells),
-                    variables: variables(place.layer, self.setup.places.project.as_deref()),
-                    seal,
-                });
-                for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
-                    let registration = self.registration(&place, (&shown, &source), hook, &origin);
-                    self.loaded.registrations.push(registration);
-                }
-                FileState::InForce
+        let shown: Arc<str> = place.path.display().to_string().into();
+        let project = self.setup.places.project.as_deref();
+        let origin = Arc::new(Origin {
+            shell: self.shell(format.shell()).to_owned(),
+            cwd: cwd(format, &place.path, project),
+            environment: match &self.setup.settings.settings.command.environment {
+                settings::Environment::Inherit => Environment::inherit(),
+                settings::Environment::Only(names) => Environment::only(names),
             }
-            (None, FileState::InForce) => {
-                let why = first_error.unwrap_or_else(|| "the file does not load".to_owned());
-                self.close(&place.path, &place, &why);
-                FileState::Broken
+            .without(is_for_shells),
+            variables: variables(place.layer, project),
+            seal,
+        });
+        for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
+            let line = source.line(hook.span.start);
+            if self.scripts.is_some() {
+                self.catalogue.push(Listed::command(dialect, place, line, &hook));
             }
-            (_, state) => state,
-        };
-        let path = place.path;
-        self.loaded.files.push(LoadedFile { path, dialect, layer: place.layer, state, hooks });
+            let registration =
+                self.registration((format, place.layer), (&shown, line), hook, &origin);
+            self.loaded.registrations.push(registration);
+        }
     }
 
     /// What a file runs that trust says nothing about.
@@ -403,22 +403,21 @@ impl Loader<'_> {
         let Trust::Changed(changes) = trust else { return };
         let Some(root) = &self.setup.places.project else { return };
         let there: Vec<PathBuf> = self.loaded.files.iter().map(|file| file.path.clone()).collect();
-        for place in self.setup.places.files() {
-            let is_it = |change: &&Change| root.join(&change.path) == place.path;
-            if place.layer != Layer::Project || there.contains(&place.path) {
+        for change in changes {
+            let path = root.join(&change.path);
+            let Some(place) = self.setup.places.place_of(&path) else { continue };
+            if place.layer != Layer::Project || there.contains(&path) {
                 continue;
             }
-            if let Some(change) = changes.iter().find(is_it) {
-                let source = Arc::new(SourceFile::new(&place.path, ""));
-                self.refuse(&source, &place, change.code(), &change.to_string());
-                self.loaded.files.push(LoadedFile {
-                    path: place.path.clone(),
-                    dialect: place.dialect.dialect(),
-                    layer: place.layer,
-                    state: FileState::Changed,
-                    hooks: 0,
-                });
-            }
+            let source = Arc::new(SourceFile::new(&path, ""));
+            self.refuse(&source, &place, change.code(), &change.to_string());
+            self.loaded.files.push(LoadedFile {
+                path,
+                dialect: place.format.dialect(),
+                layer: place.layer,
+                state: FileState::Changed,
+                hooks: 0,
+            });
         }
     }
 
@@ -460,20 +459,18 @@ impl Loader<'_> {
 
     fn close(&mut self, path: &Path, place: &Place, why: &str) {
         let path = path.display().to_string();
-        let registration =
-            closed(place.dialect.dialect(), place.layer, &path, why).source(path.clone(), None);
+        let registration = closed(place.format, place.layer, &path, why).source(path.clone(), None);
         self.loaded.registrations.push(registration);
     }
 
     fn registration(
         &mut self,
-        place: &Place,
-        (path, source): (&Arc<str>, &SourceFile),
+        (format, layer): (&'static dyn FileDialect, Layer),
+        (path, line): (&Arc<str>, u32),
         hook: FileHook,
         origin: &Arc<Origin>,
     ) -> Registration {
-        let FileHook { name, event, matcher, command, time, span } = hook;
-        let format = place.dialect;
+        let FileHook { name, event, matcher, command, time, .. } = hook;
         let configured = match format.dialect() {
             Dialect::Polytoken => Some(self.setup.settings.settings.polytoken.deadline),
             _ => None,
@@ -492,8 +489,8 @@ impl Loader<'_> {
         });
         let mut registration = Registration::named(name)
             .dialect(format.dialect())
-            .layer(place.layer)
-            .source(Arc::clone(path), Some(source.line(span.start)))
+            .layer(layer)
+            .source(Arc::clone(path), Some(line))
             .matching(matcher)
             .deadline(time + GRACE);
         for kind in event.kinds {

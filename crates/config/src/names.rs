@@ -42,72 +42,76 @@ pub(crate) struct Foreign {
     pub(crate) antigravity: Option<&'static str>,
     /// Polytoken's name for it.
     pub(crate) polytoken: Option<&'static str>,
+    /// AI Harness's name for it. Tools have none: there they are called as anybody likes.
+    pub(crate) harness: Option<&'static str>,
 }
 
 macro_rules! foreign {
-    ($($name:literal $system:literal $antigravity:tt $polytoken:tt;)*) => {
+    ($($name:literal $system:literal $antigravity:tt $polytoken:tt $($harness:literal)?;)*) => {
         &[$(Foreign {
             name: $name,
             system: $system,
             antigravity: foreign!(@ $antigravity),
             polytoken: foreign!(@ $polytoken),
+            harness: foreign!(@ $($harness)?),
         },)*]
     };
+    (@) => { None };
     (@ _) => { None };
     (@ $name:literal) => { Some($name) };
 }
 
 /// Events of other systems. An Antigravity or Polytoken name is one for the other of the two.
 pub(crate) static EVENTS: &[Foreign] = foreign! {
-    "PreToolUse" "Claude Code and Antigravity" _ "pre_tool_use";
-    "PostToolUse" "Claude Code and Antigravity" _ "post_tool_use";
-    "PostToolUseFailure" "Claude Code" "PostToolUse" "post_tool_use_failure";
-    "PreInvocation" "Antigravity" _ "pre_model_turn";
-    "PostInvocation" "Antigravity" _ "post_model_turn";
-    "Stop" "Claude Code and Antigravity" _ "stop";
-    "SessionStart" "Claude Code and Antigravity" _ "session_start";
-    "UserPromptSubmit" "Claude Code" "PreInvocation" "pre_user_prompt";
-    "PermissionRequest" "Claude Code" "PreToolUse" "pre_tool_use";
+    "PreToolUse" "Claude Code and Antigravity" _ "pre_tool_use" "tool.pre";
+    "PostToolUse" "Claude Code and Antigravity" _ "post_tool_use" "tool.post";
+    "PostToolUseFailure" "Claude Code" "PostToolUse" "post_tool_use_failure" "tool.post";
+    "PreInvocation" "Antigravity" _ "pre_model_turn" "completion.pre";
+    "PostInvocation" "Antigravity" _ "post_model_turn" "completion.post";
+    "Stop" "Claude Code and Antigravity" _ "stop" "agent.stop";
+    "SessionStart" "Claude Code and Antigravity" _ "session_start" "session.start";
+    "UserPromptSubmit" "Claude Code" "PreInvocation" "pre_user_prompt" "turn.start";
+    "PermissionRequest" "Claude Code" "PreToolUse" "pre_tool_use" "tool.pre";
     "Notification" "Claude Code" _ "notification";
     "SubagentStart" "Claude Code" _ "subagent_start";
-    "SubagentStop" "Claude Code" _ "subagent_stop";
+    "SubagentStop" "Claude Code" _ "subagent_stop" "delegation.post_verify";
     "PreCompact" "Claude Code" _ "pre_compaction";
     "PostCompact" "Claude Code" _ "post_compaction";
-    "SessionEnd" "Claude Code" _ _;
-    "BeforeTool" "Gemini CLI" "PreToolUse" "pre_tool_use";
-    "AfterTool" "Gemini CLI" "PostToolUse" "post_tool_use";
-    "BeforeModel" "Gemini CLI" "PreInvocation" "pre_model_turn";
-    "AfterModel" "Gemini CLI" "PostInvocation" "post_model_turn";
-    "BeforeToolSelection" "Gemini CLI" "PreInvocation" "pre_model_turn";
-    "BeforeAgent" "Gemini CLI" "PreInvocation" "pre_user_prompt";
-    "AfterAgent" "Gemini CLI" "Stop" "stop";
+    "SessionEnd" "Claude Code" _ _ "session.end";
+    "BeforeTool" "Gemini CLI" "PreToolUse" "pre_tool_use" "tool.pre";
+    "AfterTool" "Gemini CLI" "PostToolUse" "post_tool_use" "tool.post";
+    "BeforeModel" "Gemini CLI" "PreInvocation" "pre_model_turn" "completion.pre";
+    "AfterModel" "Gemini CLI" "PostInvocation" "post_model_turn" "completion.post";
+    "BeforeToolSelection" "Gemini CLI" "PreInvocation" "pre_model_turn" "completion.pre";
+    "BeforeAgent" "Gemini CLI" "PreInvocation" "pre_user_prompt" "turn.start";
+    "AfterAgent" "Gemini CLI" "Stop" "stop" "agent.stop";
     "PreCompress" "Gemini CLI" _ "pre_compaction";
-    "preToolUse" "Copilot" "PreToolUse" "pre_tool_use";
-    "postToolUse" "Copilot" "PostToolUse" "post_tool_use";
-    "sessionStart" "Copilot" "SessionStart" "session_start";
-    "sessionEnd" "Copilot" _ _;
-    "userPromptSubmitted" "Copilot" "PreInvocation" "pre_user_prompt";
-    "beforeShellExecution" "Cursor" "PreToolUse" "pre_tool_use";
-    "beforeMCPExecution" "Cursor" "PreToolUse" "pre_tool_use";
-    "beforeReadFile" "Cursor" "PreToolUse" "pre_tool_use";
-    "afterFileEdit" "Cursor" "PostToolUse" "post_tool_use";
-    "beforeSubmitPrompt" "Cursor" "PreInvocation" "pre_user_prompt";
-    "tool.execute.before" "OpenCode" "PreToolUse" "pre_tool_use";
-    "tool.execute.after" "OpenCode" "PostToolUse" "post_tool_use";
-    "pre_tool_use" "Polytoken" "PreToolUse" _;
-    "post_tool_use" "Polytoken" "PostToolUse" _;
-    "post_tool_use_failure" "Polytoken" "PostToolUse" _;
-    "pre_model_turn" "Polytoken" "PreInvocation" _;
-    "post_model_turn" "Polytoken" "PostInvocation" _;
-    "pre_user_prompt" "Polytoken" "PreInvocation" _;
-    "stop" "Polytoken" "Stop" _;
-    "session_start" "Polytoken" "SessionStart" _;
+    "preToolUse" "Copilot" "PreToolUse" "pre_tool_use" "tool.pre";
+    "postToolUse" "Copilot" "PostToolUse" "post_tool_use" "tool.post";
+    "sessionStart" "Copilot" "SessionStart" "session_start" "session.start";
+    "sessionEnd" "Copilot" _ _ "session.end";
+    "userPromptSubmitted" "Copilot" "PreInvocation" "pre_user_prompt" "turn.start";
+    "beforeShellExecution" "Cursor" "PreToolUse" "pre_tool_use" "tool.pre";
+    "beforeMCPExecution" "Cursor" "PreToolUse" "pre_tool_use" "tool.pre";
+    "beforeReadFile" "Cursor" "PreToolUse" "pre_tool_use" "tool.pre";
+    "afterFileEdit" "Cursor" "PostToolUse" "post_tool_use" "tool.post";
+    "beforeSubmitPrompt" "Cursor" "PreInvocation" "pre_user_prompt" "turn.start";
+    "tool.execute.before" "OpenCode" "PreToolUse" "pre_tool_use" "tool.pre";
+    "tool.execute.after" "OpenCode" "PostToolUse" "post_tool_use" "tool.post";
+    "pre_tool_use" "Polytoken" "PreToolUse" _ "tool.pre";
+    "post_tool_use" "Polytoken" "PostToolUse" _ "tool.post";
+    "post_tool_use_failure" "Polytoken" "PostToolUse" _ "tool.post";
+    "pre_model_turn" "Polytoken" "PreInvocation" _ "completion.pre";
+    "post_model_turn" "Polytoken" "PostInvocation" _ "completion.post";
+    "pre_user_prompt" "Polytoken" "PreInvocation" _ "turn.start";
+    "stop" "Polytoken" "Stop" _ "agent.stop";
+    "session_start" "Polytoken" "SessionStart" _ "session.start";
     "pre_compaction" "Polytoken" _ _;
     "post_compaction" "Polytoken" _ _;
     "notification" "Polytoken" _ _;
     "facet_switch" "Polytoken" _ _;
     "subagent_start" "Polytoken" _ _;
-    "subagent_stop" "Polytoken" _ _;
+    "subagent_stop" "Polytoken" _ _ "delegation.post_verify";
     "tool.pre" "AI Harness" "PreToolUse" "pre_tool_use";
     "tool.post" "AI Harness" "PostToolUse" "post_tool_use";
     "turn.start" "AI Harness" "PreInvocation" "pre_user_prompt";
@@ -116,10 +120,10 @@ pub(crate) static EVENTS: &[Foreign] = foreign! {
     "session.start" "AI Harness" "SessionStart" "session_start";
     "completion.pre" "AI Harness" "PreInvocation" "pre_model_turn";
     "completion.post" "AI Harness" "PostInvocation" "post_model_turn";
-    "pre_tool_call" "the Antigravity SDK" "PreToolUse" "pre_tool_use";
-    "post_tool_call" "the Antigravity SDK" "PostToolUse" "post_tool_use";
-    "pre_turn" "the Antigravity SDK" "PreInvocation" "pre_user_prompt";
-    "post_turn" "the Antigravity SDK" "Stop" "stop";
+    "pre_tool_call" "the Antigravity SDK" "PreToolUse" "pre_tool_use" "tool.pre";
+    "post_tool_call" "the Antigravity SDK" "PostToolUse" "post_tool_use" "tool.post";
+    "pre_turn" "the Antigravity SDK" "PreInvocation" "pre_user_prompt" "turn.start";
+    "post_turn" "the Antigravity SDK" "Stop" "stop" "turn.end";
 };
 
 /// Tools of other systems.

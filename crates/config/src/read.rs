@@ -21,12 +21,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // The file, or a directory on the way to it.
-            let is_link = |path: &&Path| {
-                fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
-                    && fs::metadata(path).is_err()
-            };
-            return match path.ancestors().find(is_link) {
+            return match dangling(path) {
                 Some(link) if link == path => fail(
                     Code::Unreadable,
                     "the file is a link to nothing".to_owned(),
@@ -90,4 +85,12 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
     }
 }
 
-const READABLE: &str = "make it readable for the user who runs the agent, or remove it";
+/// The link to nothing that a path is, or goes through.
+pub(crate) fn dangling(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|path| {
+        fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+            && fs::metadata(path).is_err()
+    })
+}
+
+pub(crate) const READABLE: &str = "make it readable for the user who runs the agent, or remove it";

@@ -11,10 +11,17 @@ use std::process::Command;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use stub::Stub;
 use tollgate_config::diagnostic::{Code, Colours, Diagnostic, render};
 use tollgate_config::layers::Places;
 use tollgate_config::load::{FileState, Setup, load, survey};
 use tollgate_config::trust::Store;
+
+mod stub;
+
+/// Where the files of a dialect are: those of the machine, the person and the project, and what
+/// they are called.
+type Homes = ([&'static str; 3], &'static str);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,7 +117,9 @@ fn make(something: Something, path: &Path) {
         Something::Directory => fs::create_dir(path).unwrap(),
         Something::Fifo => run("mkfifo", "--"),
         Something::DanglingLink => std::os::unix::fs::symlink("nowhere", path).unwrap(),
-        Something::LinkToItself => std::os::unix::fs::symlink("hooks.json", path).unwrap(),
+        Something::LinkToItself => {
+            std::os::unix::fs::symlink(path.file_name().unwrap(), path).unwrap();
+        }
         Something::Unreadable => {
             fs::write(path, "[]").unwrap();
             run("chmod", "000");
@@ -155,7 +164,7 @@ fn fits(diagnostic: &Value, expected: &Expected) -> bool {
 }
 
 /// What is wrong with a row.
-fn check(row: &Row, homes: [&str; 3]) -> Vec<String> {
+fn check(row: &Row, (homes, name): Homes) -> Vec<String> {
     let temporary = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(temporary.path()).unwrap();
     let home = match row.layer {
@@ -163,13 +172,13 @@ fn check(row: &Row, homes: [&str; 3]) -> Vec<String> {
         Layer::User => homes[1],
         Layer::Project => homes[2],
     };
-    write(&row.file, &root.join(home).join("hooks.json"));
+    write(&row.file, &root.join(home).join(name));
     let places = Places::below(&root);
     if row.layer == Layer::Project {
         let mut store = Store::open(places.trust.as_ref().unwrap()).unwrap();
         store.trust(&survey(&places).unwrap()).unwrap();
     }
-    let mut loaded = load(&Setup::new(places));
+    let mut loaded = load(&Setup::new(places).scripts(Stub::default()));
     // What cannot be pinned is a matter of trust, not of the file.
     loaded.diagnostics.retain(|d| d.code != Code::Unpinned);
     let said: Vec<Value> = loaded.diagnostics.iter().map(told).collect();
@@ -211,7 +220,7 @@ fn check(row: &Row, homes: [&str; 3]) -> Vec<String> {
     wrong
 }
 
-fn run(folder: &str, homes: [&str; 3]) {
+fn run(folder: &str, homes: Homes) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases").join(folder);
     let rows = fs::read(folder.join("diagnostics.json")).unwrap();
     let rows: Vec<Row> = serde_json::from_slice(&rows).unwrap();
@@ -230,10 +239,18 @@ fn run(folder: &str, homes: [&str; 3]) {
 
 #[test]
 fn antigravity() {
-    run("antigravity", ["system/antigravity", "home/.gemini/config", "project/.agents"]);
+    let homes = ["system/antigravity", "home/.gemini/config", "project/.agents"];
+    run("antigravity", (homes, "hooks.json"));
 }
 
 #[test]
 fn polytoken() {
-    run("polytoken", ["system/polytoken", "home/.config/polytoken", "project/.polytoken"]);
+    let homes = ["system/polytoken", "home/.config/polytoken", "project/.polytoken"];
+    run("polytoken", (homes, "hooks.json"));
+}
+
+#[test]
+fn harness() {
+    let homes = ["system/hooks", "home/.config/tollgate/hooks", "project/.harness/hooks"];
+    run("harness", (homes, "guard.md"));
 }

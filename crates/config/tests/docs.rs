@@ -8,6 +8,9 @@
 //! * with `project`: one that is looked at together with the layers above it, where the person has
 //!   a hook `log-edits` and the machine one `audit`.
 //! * `toml config`: a project's `config.toml`, also with `ok`.
+//! * `markdown harness`: a Markdown hook, also with `ok`.
+//! * `markdown starlark`: one whose script is the example. Here it is only read: what the script
+//!   means is for the crate that runs it to check.
 //! * `json antigravity input Stop`, `json antigravity answer Stop`: what a handler reads and
 //!   answers at that event.
 
@@ -20,6 +23,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tollgate_config::diagnostic::{Code, Diagnostic, Report, Severity};
+use tollgate_config::dialect::harness::read_artifact;
 use tollgate_config::dialect::{self, FileDialect, Output, antigravity, polytoken};
 use tollgate_config::layers::Places;
 use tollgate_config::load::{Setup, load, survey};
@@ -34,12 +38,22 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
+/// What a block is.
+#[derive(Clone, Copy)]
+enum What {
+    /// Of a `hooks.json`.
+    Commands(&'static dyn FileDialect),
+    Config,
+    Markdown,
+    /// As `Markdown`, but not for its frontmatter.
+    Script,
+}
+
 /// A marked block of a page.
 struct Block {
     page: String,
     line: usize,
-    /// None for a `config.toml`.
-    format: Option<&'static dyn FileDialect>,
+    what: What,
     marks: Vec<String>,
     text: String,
 }
@@ -60,11 +74,14 @@ impl Block {
     /// Whether it is a hook file.
     fn is_file(&self) -> bool {
         let is_wire = self.event("input").or(self.event("answer")).is_some();
-        self.format.is_some() && !is_wire
+        matches!(self.what, What::Commands(_) | What::Markdown) && !is_wire
     }
 
     fn dialect(&self) -> &'static dyn FileDialect {
-        self.format.unwrap_or_else(|| panic!("{} is of no dialect", self.place()))
+        match self.what {
+            What::Commands(format) => format,
+            _ => panic!("{} is of no dialect", self.place()),
+        }
     }
 
     fn place(&self) -> String {
@@ -80,13 +97,22 @@ impl Block {
             return self.in_layers();
         }
         let file = Arc::new(SourceFile::new(self.place(), self.text.as_str()));
-        let Some(format) = self.format else {
-            return settings::Loaded::from_sources([(Layer::Project, file)]).diagnostics;
+        let (is_read, found) = match self.what {
+            What::Config => {
+                return settings::Loaded::from_sources([(Layer::Project, file)]).diagnostics;
+            }
+            What::Commands(format) => {
+                let mut report = Report::new(file);
+                let parsed = format.parse(&mut report, Layer::Project);
+                (parsed.is_some(), report.into_diagnostics())
+            }
+            What::Markdown | What::Script => {
+                let (artifact, found) = read_artifact(&file);
+                (artifact.is_some(), found)
+            }
         };
-        let mut report = Report::new(file);
-        let parsed = format.parse(&mut report, Layer::Project);
-        assert_eq!(parsed.is_none(), report.has_errors(), "{}", self.place());
-        report.into_diagnostics()
+        assert_eq!(!is_read, found.iter().any(Diagnostic::is_error), "{}", self.place());
+        found
     }
 
     /// What is said of the block as the file of a trusted project below other layers.
@@ -119,22 +145,27 @@ fn blocks(path: &Path) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {
-        let Some(info) = line.strip_prefix("```") else { continue };
+        let info = line.trim_start_matches('`');
+        let fence = line.strip_suffix(info).filter(|fence| fence.len() >= 3);
+        let Some(fence) = fence else { continue };
         let inside: Vec<&str> =
-            lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
+            lines.by_ref().map(|(_, line)| line).take_while(|line| *line != fence).collect();
         let mut words = info.split_whitespace().map(str::to_owned);
         let (first, second) = (words.next(), words.next());
-        let format = match (first.as_deref(), second.as_deref()) {
-            (Some("json"), Some("antigravity")) => dialect::of(Dialect::HooksJson),
-            (Some("json"), Some("polytoken")) => dialect::of(Dialect::Polytoken),
-            (Some("toml"), Some("config")) => None,
+        let commands = |of| What::Commands(dialect::of(of).unwrap());
+        let what = match (first.as_deref(), second.as_deref()) {
+            (Some("json"), Some("antigravity")) => commands(Dialect::HooksJson),
+            (Some("json"), Some("polytoken")) => commands(Dialect::Polytoken),
+            (Some("toml"), Some("config")) => What::Config,
+            (Some("markdown"), Some("harness")) => What::Markdown,
+            (Some("markdown"), Some("starlark")) => What::Script,
             (_, None) => continue,
             other => panic!("{page}:{}: a block of what? {other:?}", number + 1),
         };
         blocks.push(Block {
             page: page.clone(),
             line: number + 1,
-            format,
+            what,
             marks: words.collect(),
             text: inside.join("\n"),
         });
@@ -197,6 +228,12 @@ fn the_table_lists_every_code_once_and_in_order() {
 fn examples_of_a_code_give_that_code() {
     for code in Code::ALL {
         let of_code = blocks(&docs().join(format!("diagnostics/{code}.md")));
+        let (scripts, of_code): (Vec<_>, Vec<_>) =
+            of_code.into_iter().partition(|block| matches!(block.what, What::Script));
+        for block in &scripts {
+            let found = block.diagnostics();
+            assert!(found.is_empty(), "{} gives:\n{}", block.place(), lines(&found));
+        }
         for block in of_code.iter().filter(|block| !block.has("ok")) {
             let found = block.diagnostics();
             let Some(it) = found.iter().find(|it| it.code == *code) else {
@@ -219,7 +256,8 @@ fn codes_about_what_a_file_says_have_an_example_and_its_correction() {
     // Files that cannot be shown on a page, or problems that are not in a file.
     let in_words = |code: &Code| {
         let number: u32 = code.id().trim_start_matches("TG").parse().unwrap();
-        number <= 5 || number == 9 || (number >= 60 && ![65, 66].contains(&number))
+        let shown = [65, 66, 71, 72, 73, 75, 76];
+        number <= 5 || number == 9 || (number >= 60 && !shown.contains(&number))
     };
     for code in Code::ALL.iter().filter(|code| !in_words(code)) {
         let of_code = blocks(&docs().join(format!("diagnostics/{code}.md")));
@@ -307,7 +345,9 @@ fn complaints(schema: &schemars::Schema, value: &Value) -> Vec<String> {
 
 #[test]
 fn good_files_are_valid_by_the_schema() {
-    for block in all_blocks().iter().filter(|block| block.is_file() && block.has("ok")) {
+    let is_json = |block: &&Block| matches!(block.what, What::Commands(_));
+    let blocks = all_blocks();
+    for block in blocks.iter().filter(|it| it.is_file() && it.has("ok")).filter(is_json) {
         let schema = match block.dialect().dialect() {
             Dialect::HooksJson => antigravity::file_schema(),
             _ => polytoken::file_schema(),
@@ -320,7 +360,8 @@ fn good_files_are_valid_by_the_schema() {
 #[test]
 fn inputs_and_answers_are_read_and_valid_by_their_schemas() {
     let mut count = 0;
-    for block in all_blocks().iter().filter(|block| block.format.is_some()) {
+    let is_json = |block: &&Block| matches!(block.what, What::Commands(_));
+    for block in all_blocks().iter().filter(is_json) {
         let is_antigravity = block.dialect().dialect() == Dialect::HooksJson;
         let (event, schemas) = if let Some(event) = block.event("input") {
             block.dialect().decode_event(event, block.json()).unwrap();

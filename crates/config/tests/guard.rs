@@ -60,7 +60,7 @@ impl World {
 
     /// The cases of a file, with the directories put in.
     fn cases(&self, name: &str) -> Vec<(String, ToolCall)> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/guard").join(name);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases").join(name);
         let text = fs::read_to_string(path).unwrap();
         let values: Vec<Value> = serde_json::from_str(&text).unwrap();
         let put = |text: String| {
@@ -110,7 +110,8 @@ impl Case {
 fn every_attempt_is_denied() {
     let world = World::new();
     let guard = world.guard();
-    let cases = world.cases("attempts.json");
+    let mut cases = world.cases("guard/attempts.json");
+    cases.extend(world.cases("harness/guard.json"));
     assert!(cases.len() >= 60);
     let passed: Vec<_> =
         cases.iter().filter(|(_, call)| guard.refuses(call, &[]).is_none()).collect();
@@ -122,7 +123,7 @@ fn every_attempt_is_denied() {
 fn what_only_looks_like_it_goes_through() {
     let world = World::new();
     let guard = world.guard();
-    let cases = world.cases("harmless.json");
+    let cases = world.cases("guard/harmless.json");
     assert!(cases.len() >= 25);
     let denied: Vec<_> = cases
         .iter()

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tollgate_config::dialect::{self, FileDialect, Output};
+use tollgate_config::dialect::{self, FileDialect, Output, harness};
 use tollgate_config::settings::Loaded;
 use tollgate_config::source::SourceFile;
 use tollgate_core::context::SessionInfo;
@@ -85,6 +85,33 @@ fn every_event_has_both_schemas() {
             }
         }
     }
+}
+
+#[test]
+fn the_schema_of_frontmatter_has_what_is_read() {
+    let path = "harness/frontmatter.schema.json";
+    let schema = &written::all()[Path::new(path)];
+    let events: Vec<_> = harness::EVENTS.iter().map(|event| json!(event.name)).collect();
+    assert_eq!(schema["$defs"]["Event"]["enum"], Value::from(events));
+    let text = "---\nevent: tool.pre\nscript: x\npriority: 1\nwhen: x\nenabled: true\ntimeout: 1\n\
+                description: x\n---\n";
+    let file = SourceFile::new("x.md", text);
+    let (artifact, diagnostics) = harness::read_artifact(&std::sync::Arc::new(file));
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let mut keys: Vec<_> = artifact.unwrap().keys.iter().map(|key| key.name).collect();
+    keys.sort_unstable();
+    let known: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(known, keys);
+    let hook = |timeout: Value| json!({"event": "tool.pre", "script": "x", "timeout": timeout});
+    for timeout in [json!(0.5), json!(600), json!("250ms"), json!("2 s"), json!("1m")] {
+        let found = complaints(path, &hook(timeout));
+        assert!(found.is_empty(), "{found:?}");
+    }
+    for timeout in [json!(0), json!(601), json!("soon"), json!(true)] {
+        assert!(!complaints(path, &hook(timeout)).is_empty());
+    }
+    assert!(!complaints(path, &json!({"event": "tool.pre"})).is_empty());
+    assert!(!complaints(path, &json!({"event": "tool_pre", "script": "x"})).is_empty());
 }
 
 /// Each event, bare and with everything filled in.

@@ -81,6 +81,7 @@ codes! {
     TooDeep = "TG009" Error "nested too deep",
     DuplicateKey = "TG010" Error "a key twice",
     NotToml = "TG011" Error "not valid TOML",
+    NotYaml = "TG012" Error "not valid YAML",
 
     // What it says.
     WrongType = "TG020" Error "a value of the wrong type",
@@ -127,6 +128,30 @@ codes! {
     OutOfRange = "TG066" Error "a setting out of range",
     SameFileTwice = "TG067" Note "the same file in two places",
     CannotRegister = "TG068" Error "a hook that cannot be registered",
+    NotRead = "TG069" Warning "a file that is not read",
+    TooManyFiles = "TG070" Error "too many files in a directory",
+
+    // Markdown hooks.
+    NoFrontmatter = "TG071" Error "no frontmatter",
+    OpenFrontmatter = "TG072" Error "frontmatter without an end",
+    YamlFeature = "TG073" Error "YAML that is not read here",
+    ScriptTooLong = "TG074" Error "a script that is too long",
+    BadPriority = "TG075" Error "a priority out of range",
+    BadTest = "TG076" Error "a test that is none",
+    NoTest = "TG077" Note "a hook without a test",
+
+    // Starlark, in Markdown hooks and policy files.
+    ScriptSyntax = "TG080" Error "not valid Starlark",
+    UnknownName = "TG081" Error "an unknown name in a script",
+    NoHandle = "TG082" Error "a script without `handle`",
+    WrongArity = "TG083" Error "a wrong number of arguments",
+    ScriptTooDeep = "TG084" Error "a script that is nested too deep",
+    ScriptFails = "TG085" Error "a script that fails when it is loaded",
+    NotAllowedInScript = "TG086" Error "not allowed in a script",
+    NotAnExpression = "TG087" Error "a `when` that is no expression",
+    NoDecision = "TG088" Warning "a script that may end without a decision",
+    NoScriptEngine = "TG089" Error "nothing to run Starlark with",
+    BadPolicy = "TG090" Error "a policy file that is not valid",
 }
 
 impl fmt::Display for Code {

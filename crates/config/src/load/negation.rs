@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Report};
 
 /// Rejects files that switch off what is not there, or what cannot be switched off.
 pub(super) fn check_negations(found: &mut [Found], trust: &Trust) {
-    let mut files = found.iter().filter_map(|found| found.file.as_ref());
+    let mut files = found.iter().filter_map(Found::commands);
     if files.all(|file| file.negations.is_empty()) {
         return;
     }
@@ -20,21 +20,21 @@ pub(super) fn check_negations(found: &mut [Found], trust: &Trust) {
         .filter(|found| found.place.layer < Layer::Project)
         .flat_map(|found| {
             let place = &found.place;
-            let hooks = found.file.iter().flat_map(|file| &file.hooks);
-            hooks.map(|hook| (place.dialect.dialect(), place.layer, hook.name.clone()))
+            let hooks = found.hooks().iter();
+            hooks.map(|hook| (place.format.dialect(), place.layer, hook.name.clone()))
         })
         .collect();
     let broken: Vec<Dialect> = found
         .iter()
         .filter(|found| found.place.layer < Layer::Project && found.file.is_none())
-        .map(|found| found.place.dialect.dialect())
+        .map(|found| found.place.format.dialect())
         .collect();
     for found in found.iter_mut().filter(|found| trust.admits(found.place.layer)) {
-        let Some(file) = &found.file else { continue };
+        let Some(file) = found.commands() else { continue };
         if file.negations.is_empty() {
             continue;
         }
-        let dialect = found.place.dialect.dialect();
+        let dialect = found.place.format.dialect();
         let mut report = Report::new(Arc::clone(&found.source));
         for negation in &file.negations {
             let is = |layer| {
@@ -83,8 +83,8 @@ pub(super) fn negated(found: &[Found], trust: &Trust) -> Vec<(Dialect, String)> 
         .iter()
         .filter(|found| trust.admits(found.place.layer))
         .flat_map(|found| {
-            let dialect = found.place.dialect.dialect();
-            let negations = found.file.iter().flat_map(|file| &file.negations);
+            let dialect = found.place.format.dialect();
+            let negations = found.commands().into_iter().flat_map(|file| &file.negations);
             negations.map(move |negation| (dialect, negation.name.clone()))
         })
         .collect()

@@ -7,20 +7,26 @@ use tollgate_core::dialect::Layer;
 use super::Found;
 use super::trusted::Trust;
 use crate::guard::Protected;
-use crate::layers::Places;
+use crate::layers::{Format, Places};
 use crate::trust::words::Line;
+use crate::trust::{Pin, PinKind};
 
 /// What the agent must not write to.
 pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Protected {
     let mut extra: Vec<PathBuf> = match trust {
         Trust::Trusted(survey, _) => {
-            survey.pins().map(|pin| survey.root().join(&pin.path)).collect()
+            // Hook files are in places that are protected anyway, unless links lead elsewhere.
+            let is_known = |pin: &&Pin| pin.kind == PinKind::HookFile && pin.target.is_none();
+            let pins = survey.pins().filter(|pin| !is_known(pin));
+            pins.map(|pin| survey.root().join(&pin.path)).collect()
         }
         _ => Vec::new(),
     };
     for found in found.iter().filter(|found| found.place.layer != Layer::Project) {
         extra.extend(scripts_of(found));
     }
+    // Each of them may be a link.
+    extra.extend(places.folders().into_iter().map(|folder| folder.path).filter(|it| it.exists()));
     extra.push(places.system.clone());
     extra.extend(places.user.clone());
     let own = [&places.antigravity, &places.polytoken];
@@ -38,8 +44,13 @@ pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Prot
 /// What a file of the machine or the person would run, as far as its words tell: the agent must not
 /// write to it. And the directory that the file is in, where its scripts usually are.
 fn scripts_of(found: &Found) -> Vec<PathBuf> {
+    if !matches!(found.place.format, Format::Commands(_)) {
+        // Scripts name no files. The file is in a directory that is protected, and may be a link.
+        let path = &found.place.path;
+        return path.is_symlink().then(|| path.clone()).into_iter().collect();
+    }
     let folder = found.place.path.parent().unwrap_or(Path::new("/"));
-    let hooks = found.file.iter().flat_map(|file| &file.hooks);
+    let hooks = found.hooks().iter();
     // Most commands name nothing by its full path, and are not worth taking apart.
     let hooks = hooks.filter(|hook| has_full_path(&hook.command));
     let lines = hooks.map(|hook| Line::parse(&hook.command));

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tollgate_core::dialect::Layer;
 
-use super::{Found, cwd, find};
+use super::{Found, cwd, find_all};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::layers::Places;
+use crate::layers::{Format, Places};
 use crate::trust::{
     Change, Seal, Store, Survey, SurveyError, Surveyed, SurveyedCommand, TrustState,
 };
@@ -58,7 +58,7 @@ impl Trust {
 
 /// Whether the project is trusted as it is.
 pub(super) fn is_trusted(places: &Places) -> bool {
-    let found: Vec<Found> = places.files().into_iter().filter_map(find).collect();
+    let (found, _) = find_all(places);
     matches!(Trust::of(places, &found), Trust::Trusted(..))
 }
 
@@ -75,23 +75,24 @@ fn all_surveyed(places: &Places, found: &[Found], root: &Path) -> Vec<Surveyed> 
 
 /// A file of the project and what it runs.
 fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
-    if found.place.layer != Layer::Project {
+    // Of a directory that cannot be read nothing can be pinned. Once it can, its files are new.
+    if found.place.layer != Layer::Project || found.is_folder {
         return None;
     }
-    let hooks = found.file.as_ref().map(|file| file.hooks.as_slice()).unwrap_or_default();
-    let commands = hooks
-        .iter()
-        .map(|hook| SurveyedCommand {
-            text: hook.command.clone(),
-            cwd: cwd(found.place.dialect, &found.place.path, Some(root)),
-        })
-        .collect();
+    let commands = match found.place.format {
+        Format::Commands(format) => {
+            let cwd = cwd(format, &found.place.path, Some(root));
+            let command = |text: &String| SurveyedCommand { text: text.clone(), cwd: cwd.clone() };
+            found.hooks().iter().map(|hook| command(&hook.command)).collect()
+        }
+        Format::Markdown | Format::Policy => Vec::new(),
+    };
     Some(Surveyed { file: found.place.path.clone(), commands, declared: Vec::new() })
 }
 
 /// What a person would be asked to trust in a project: its hook files and what they run.
 pub fn survey(places: &Places) -> Result<Survey, SurveyError> {
     let root = places.project.clone().unwrap_or_default();
-    let found: Vec<Found> = places.files().into_iter().filter_map(find).collect();
+    let (found, _) = find_all(places);
     Survey::new(&root, &all_surveyed(places, &found, &root))
 }

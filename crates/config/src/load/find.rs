@@ -1,0 +1,167 @@
+//! The files that are there, read as far as that goes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+use tollgate_core::dialect::Layer;
+
+use crate::diagnostic::{Code, Diagnostic, Report};
+use crate::dialect::harness::{Artifact, LARGEST_SCRIPT, read_artifact};
+use crate::dialect::{FileHook, HookFile};
+use crate::layers::{Format, Place, Places, list};
+use crate::read::read;
+use crate::source::{SourceFile, Span};
+
+/// A file that was found, read as far as that went.
+pub(super) struct Found {
+    pub(super) place: Place,
+    pub(super) source: Arc<SourceFile>,
+    pub(super) file: Option<Parsed>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// Whether it is a directory, of which it cannot be told what is in it.
+    pub(super) is_folder: bool,
+}
+
+/// What a file says.
+pub(super) enum Parsed {
+    Commands(HookFile),
+    Hook(Arc<Artifact>),
+    Policy,
+}
+
+impl Found {
+    /// What it says of commands.
+    pub(super) fn commands(&self) -> Option<&HookFile> {
+        match &self.file {
+            Some(Parsed::Commands(file)) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Its hooks that are commands.
+    pub(super) fn hooks(&self) -> &[FileHook] {
+        self.commands().map(|file| file.hooks.as_slice()).unwrap_or_default()
+    }
+}
+
+/// The files of all layers, in their order, and what is to be said of others.
+pub(super) fn find_all(places: &Places) -> (Vec<Found>, Vec<Diagnostic>) {
+    let mut found: Vec<Found> = Vec::new();
+    let mut said = Vec::new();
+    let (policies, commands): (Vec<Place>, Vec<Place>) =
+        places.files().into_iter().partition(|place| matches!(place.format, Format::Policy));
+    found.extend(commands.into_iter().filter_map(find));
+    for folder in places.folders() {
+        let place = |path| Place { layer: folder.layer, format: Format::Markdown, path };
+        match list(&folder) {
+            Ok(listing) => {
+                said.extend(listing.slips);
+                found.extend(listing.files.into_iter().map(place).filter_map(find));
+            }
+            Err(diagnostic) => found.push(Found {
+                place: place(folder.path.clone()),
+                source: Arc::clone(&diagnostic.file),
+                file: None,
+                diagnostics: vec![*diagnostic],
+                is_folder: true,
+            }),
+        }
+    }
+    found.extend(policies.into_iter().filter_map(find));
+    found.sort_by_key(|found| found.place.layer);
+    said.extend(no_file_twice(&mut found));
+    said.extend(same_names(&found));
+    (found, said)
+}
+
+/// Reads one file, as far as it is there.
+fn find(place: Place) -> Option<Found> {
+    let (source, file, diagnostics) = match read(&place.path) {
+        Ok(None) => return None,
+        Ok(Some(source)) => {
+            let (file, diagnostics) = parse(&place, &source);
+            (source, file, diagnostics)
+        }
+        Err(diagnostic) => (Arc::clone(&diagnostic.file), None, vec![diagnostic]),
+    };
+    Some(Found { place, source, file, diagnostics, is_folder: false })
+}
+
+fn parse(place: &Place, source: &Arc<SourceFile>) -> (Option<Parsed>, Vec<Diagnostic>) {
+    let mut report = Report::new(Arc::clone(source));
+    let parsed = match place.format {
+        Format::Commands(dialect) => dialect.parse(&mut report, place.layer).map(Parsed::Commands),
+        Format::Markdown => {
+            let (artifact, diagnostics) = read_artifact(source);
+            return (artifact.map(|artifact| Parsed::Hook(Arc::new(artifact))), diagnostics);
+        }
+        Format::Policy => {
+            check_policy(&mut report);
+            (!report.has_errors()).then_some(Parsed::Policy)
+        }
+    };
+    (parsed, report.into_diagnostics())
+}
+
+/// What can be said of a policy without reading it as a script.
+fn check_policy(report: &mut Report) {
+    let file = Arc::clone(report.file());
+    let length = file.text().len();
+    if length > LARGEST_SCRIPT {
+        report
+            .add(
+                Code::ScriptTooLong,
+                None,
+                format!(
+                    "the policy has {length} bytes, and {} KiB are allowed",
+                    LARGEST_SCRIPT >> 10
+                ),
+            )
+            .help("one rule can stand for many: `policy.deny(\"server/*\")`");
+    }
+    if file.text().starts_with('\u{feff}') {
+        report
+            .add(
+                Code::ByteOrderMark,
+                Span { start: 0, end: 3 },
+                "the file begins with a byte order mark",
+            )
+            .help("save it as UTF-8 without a byte order mark");
+    }
+}
+
+/// Leaves out what is another name for a file that was found before.
+fn no_file_twice(found: &mut Vec<Found>) -> Vec<Diagnostic> {
+    let mut seen: HashSet<PathBuf> = HashSet::with_capacity(found.len());
+    let mut said = Vec::new();
+    found.retain(|found| {
+        let path = &found.place.path;
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if seen.contains(&real) {
+            let message = format!("this is `{}`, which counts once", real.display());
+            said.push(Diagnostic::of_file(path, Code::SameFileTwice, message));
+            return false;
+        }
+        seen.insert(real)
+    });
+    said
+}
+
+/// Markdown hooks of one layer that are called the same. Both run.
+fn same_names(found: &[Found]) -> Vec<Diagnostic> {
+    let mut seen: HashMap<(Layer, &str), &Found> = HashMap::new();
+    let mut said = Vec::new();
+    for found in found {
+        let Some(Parsed::Hook(artifact)) = &found.file else { continue };
+        let first = *seen.entry((found.place.layer, &artifact.name)).or_insert(found);
+        if !std::ptr::eq(first, found) {
+            let path = first.place.path.display();
+            let message = format!("`{path}` is a hook of the same name; both run");
+            let diagnostic = Diagnostic::of_file(&found.place.path, Code::DuplicateName, message)
+                .help("rename one of the files: who asks for a hook by its name gets the first");
+            said.push(diagnostic);
+        }
+    }
+    said
+}

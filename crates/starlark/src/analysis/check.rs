@@ -1,0 +1,660 @@
+//! What is wrong with a script.
+
+use starlark_syntax::codemap::{Span, Spanned};
+use starlark_syntax::syntax::AstModule;
+use starlark_syntax::syntax::ast::{
+    ArgumentP, AssignTargetP, AstAssignTarget, AstExpr, AstLiteral, AstParameter, AstStmt,
+    AstTypeExpr, ClauseP, DefP, ExprP, ForClause, ParameterP, StmtP,
+};
+
+use super::bounded::{Bounded, bounded, bounded_expression};
+use super::calls;
+use super::condition::Condition;
+use super::facts::Facts;
+use super::names::{BuiltIn, Names, nearest, quoted};
+use super::parse;
+use super::problem::{Problem, ProblemKind, range};
+use super::scope::{NoPayload, Scope};
+
+/// A script without errors.
+#[derive(Debug)]
+pub struct Checked {
+    /// Its syntax tree, to be compiled.
+    pub ast: AstModule,
+    /// What deserves a look.
+    pub warnings: Vec<Problem>,
+    /// What it uses and does.
+    pub facts: Facts,
+    /// Whether it may run in process.
+    pub bounded: Bounded,
+}
+
+/// A condition without errors.
+#[derive(Debug)]
+pub struct CheckedWhen {
+    /// Its syntax tree, to be compiled where there is no native form.
+    pub ast: AstModule,
+    /// Its native form, where it has one.
+    pub condition: Option<Condition>,
+    /// What it uses and does.
+    pub facts: Facts,
+    /// Whether it may run in process.
+    pub bounded: Bounded,
+}
+
+/// Checks a hook's script: everything that is wrong with it, warnings among it, in the order of the text.
+///
+/// ```
+/// use tollgate_starlark::analysis::{SCRIPT, check_script};
+///
+/// let script = "def handle(event, payload):\n    if payload.get(\"name\") == \"rm\":\n        return block(\"no\")\n";
+/// let checked = check_script(script, &SCRIPT).unwrap();
+/// assert_eq!(checked.warnings[0].message, "`handle` can end without a decision");
+/// ```
+pub fn check_script(text: &str, names: &dyn Names) -> Result<Checked, Vec<Problem>> {
+    let ast = parse(text).map_err(|problem| vec![problem])?;
+    let mut walk = Walk::new(names);
+    walk.module(ast.statement());
+    walk.handle(ast.statement(), text);
+    let problems = walk.sorted();
+    if problems.iter().any(|problem| !problem.kind.is_warning()) {
+        return Err(problems);
+    }
+    let facts = Facts::of_script(&ast, names);
+    let bounded = bounded(&ast, names);
+    Ok(Checked { ast, warnings: problems, facts, bounded })
+}
+
+/// Checks a condition: one expression over `payload` and `event`.
+///
+/// ```
+/// use tollgate_starlark::analysis::{WHEN, check_when};
+///
+/// let checked = check_when("payload[\"name\"] == \"run_command\"", &WHEN).unwrap();
+/// assert!(checked.condition.is_some());
+/// assert!(check_when("x = 1", &WHEN).is_err());
+/// ```
+pub fn check_when(text: &str, names: &dyn Names) -> Result<CheckedWhen, Vec<Problem>> {
+    let ast = parse(text).map_err(|problem| vec![problem])?;
+    let expression = match &ast.statement().node {
+        StmtP::Expression(expression) => expression,
+        other => {
+            let message = match other {
+                StmtP::Statements(statements) if statements.is_empty() => "a condition is empty",
+                StmtP::Statements(_) => "a condition is one expression, and this is several lines",
+                StmtP::Assign(_) | StmtP::AssignModify(..) => {
+                    "a condition is one expression, and this is an assignment"
+                }
+                _ => "a condition is one expression, and this is a statement",
+            };
+            let place = range(ast.statement().span);
+            let problem = Problem::new(ProblemKind::NotAnExpression, place, message)
+                .help("write what must be true, such as `payload[\"name\"] == \"run_command\"`");
+            return Err(vec![problem]);
+        }
+    };
+    let mut walk = Walk::new(names);
+    walk.functions = 1;
+    walk.expression(expression);
+    let problems = walk.sorted();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let facts = Facts::of_expression(expression, names);
+    let bounded = bounded_expression(expression, names);
+    let condition = Condition::of_expression(expression);
+    Ok(CheckedWhen { condition, facts, bounded, ast })
+}
+
+/// After so many problems nobody reads on.
+const MOST_PROBLEMS: usize = 100;
+/// A name is compared with so many others, to say which one was meant.
+const MOST_COMPARED: usize = 500;
+
+/// What a name stands for where it is used.
+enum Meaning {
+    Own,
+    /// The payload, and nothing else.
+    Payload,
+    BuiltIn(&'static BuiltIn),
+    Nothing,
+}
+
+struct Walk<'a> {
+    names: &'a dyn Names,
+    scopes: Vec<Scope<'a>>,
+    problems: Vec<Problem>,
+    /// How many functions this is inside of.
+    functions: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(names: &'a dyn Names) -> Self {
+        Walk { names, scopes: Vec::new(), problems: Vec::new(), functions: 0 }
+    }
+
+    fn sorted(self) -> Vec<Problem> {
+        let mut problems = self.problems;
+        problems.sort_by_key(|problem| (problem.range.start, problem.range.end));
+        problems
+    }
+
+    fn report(&mut self, problem: Problem) {
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+
+    fn not_allowed(&mut self, span: Span, message: &str, help: &str) {
+        self.report(Problem::new(ProblemKind::NotAllowed, range(span), message).help(help));
+    }
+
+    fn meaning(&self, name: &str) -> Meaning {
+        for scope in self.scopes.iter().rev() {
+            if scope.names.contains(name) {
+                let payload = scope.payload == Some(name);
+                return if payload { Meaning::Payload } else { Meaning::Own };
+            }
+        }
+        match self.names.find(name) {
+            Some(built_in) if built_in.name == "payload" => Meaning::Payload,
+            Some(built_in) => Meaning::BuiltIn(built_in),
+            None => Meaning::Nothing,
+        }
+    }
+
+    fn unknown_name(&mut self, name: &str, span: Span) {
+        let problem =
+            Problem::new(ProblemKind::UnknownName, range(span), format!("`{name}` is not defined"));
+        if self.problems.len() >= MOST_PROBLEMS {
+            return;
+        }
+        let own = self.scopes.iter().rev().flat_map(|scope| scope.names.iter().copied());
+        let meant = nearest(name, self.names.names().into_iter().chain(own.take(MOST_COMPARED)));
+        let problem = match (meant, elsewhere(name)) {
+            (_, Some(help)) => problem.help(help),
+            (Some(meant), None) => problem.help(format!("did you mean `{meant}`?")),
+            (None, None) => problem,
+        };
+        self.report(problem.about(name));
+    }
+
+    // Statements
+
+    fn module(&mut self, statement: &'a AstStmt) {
+        self.scopes.push(Scope::of_statement(statement));
+        self.statement(statement);
+    }
+
+    fn statement(&mut self, statement: &'a AstStmt) {
+        let outside = self.functions == 0;
+        match &statement.node {
+            StmtP::Break | StmtP::Continue | StmtP::Pass | StmtP::Return(None) => {}
+            StmtP::Return(Some(value)) | StmtP::Expression(value) => self.expression(value),
+            StmtP::Assign(assign) => {
+                self.type_expression(assign.ty.as_ref());
+                self.expression(&assign.rhs);
+                self.target(&assign.lhs);
+            }
+            StmtP::AssignModify(target, _, value) => {
+                self.target(target);
+                self.expression(value);
+            }
+            StmtP::Statements(statements) => {
+                for statement in statements {
+                    self.statement(statement);
+                }
+            }
+            StmtP::If(condition, then) => {
+                if outside {
+                    self.outside(statement.span, "if");
+                }
+                self.expression(condition);
+                self.statement(then);
+            }
+            StmtP::IfElse(condition, branches) => {
+                if outside {
+                    self.outside(statement.span, "if");
+                }
+                self.expression(condition);
+                self.statement(&branches.0);
+                self.statement(&branches.1);
+            }
+            StmtP::For(each) => {
+                if outside {
+                    self.outside(statement.span, "for");
+                }
+                self.expression(&each.over);
+                self.target(&each.var);
+                self.statement(&each.body);
+            }
+            StmtP::Def(def) => self.function(def),
+            StmtP::Load(load) => self.not_allowed(
+                load.module.span,
+                "scripts cannot `load` other files",
+                "scripts stand alone: what they need is built in",
+            ),
+        }
+    }
+
+    /// A statement that stands outside functions. Only its first word is marked: the rest may be long.
+    fn outside(&mut self, span: Span, word: &str) {
+        let start = span.begin().get() as usize;
+        let problem = Problem::new(
+            ProblemKind::NotAllowed,
+            start..start + word.len(),
+            format!("`{word}` outside a function"),
+        );
+        self.report(problem.help("put it into `handle`, or into a function that it calls"));
+    }
+
+    fn function(&mut self, def: &'a DefP<NoPayload>) {
+        self.type_expression(def.return_type.as_deref());
+        self.parameters(&def.params);
+        let mut scope = Scope::of_function(&def.params, &def.body);
+        if self.functions == 0 && def.name.node.ident == "handle" {
+            let second = def.params.get(1).and_then(|parameter| parameter.node.ident());
+            let body = Scope::of_statement(&def.body);
+            scope.payload = second
+                .map(|name| name.node.ident.as_str())
+                .filter(|name| !body.names.contains(name));
+        }
+        self.inside(scope, |walk| walk.statement(&def.body));
+    }
+
+    fn inside(&mut self, scope: Scope<'a>, then: impl FnOnce(&mut Self)) {
+        self.scopes.push(scope);
+        self.functions += 1;
+        then(self);
+        self.functions -= 1;
+        self.scopes.pop();
+    }
+
+    fn parameters(&mut self, parameters: &'a [AstParameter]) {
+        for parameter in parameters {
+            match &parameter.node {
+                ParameterP::Normal(_, ty, default) => {
+                    self.type_expression(ty.as_deref());
+                    if let Some(default) = default {
+                        self.expression(default);
+                    }
+                }
+                ParameterP::Args(_, ty) | ParameterP::KwArgs(_, ty) => {
+                    self.type_expression(ty.as_deref());
+                }
+                ParameterP::Slash | ParameterP::NoArgs => {}
+            }
+        }
+    }
+
+    fn type_expression(&mut self, ty: Option<&AstTypeExpr>) {
+        if let Some(ty) = ty {
+            self.not_allowed(ty.span, "types are not part of scripts", "leave it out");
+        }
+    }
+
+    fn target(&mut self, target: &'a AstAssignTarget) {
+        match &target.node {
+            AssignTargetP::Tuple(targets) => {
+                for target in targets {
+                    self.target(target);
+                }
+            }
+            AssignTargetP::Index(parts) => {
+                self.expression(&parts.0);
+                self.expression(&parts.1);
+            }
+            AssignTargetP::Dot(of, name) => self.dot(of, name),
+            AssignTargetP::Identifier(_) => {}
+        }
+    }
+
+    // Expressions
+
+    fn expression(&mut self, expression: &'a AstExpr) {
+        match &expression.node {
+            ExprP::Tuple(items) | ExprP::List(items) => {
+                for item in items {
+                    self.expression(item);
+                }
+            }
+            ExprP::Dict(entries) => {
+                for (key, value) in entries {
+                    self.expression(key);
+                    self.expression(value);
+                }
+            }
+            ExprP::Dot(of, name) => self.dot(of, name),
+            ExprP::Call(function, arguments) => {
+                self.call(function, &arguments.args);
+                self.expression(function);
+                for argument in &arguments.args {
+                    self.expression(argument.node.expr());
+                }
+            }
+            ExprP::Index(parts) => {
+                self.expression(&parts.0);
+                self.expression(&parts.1);
+            }
+            ExprP::Index2(parts) => {
+                self.expression(&parts.0);
+                self.expression(&parts.1);
+                self.expression(&parts.2);
+            }
+            ExprP::Slice(of, start, stop, step) => {
+                self.expression(of);
+                for part in [start, stop, step].into_iter().flatten() {
+                    self.expression(part);
+                }
+            }
+            ExprP::Identifier(name) => {
+                if matches!(self.meaning(&name.node.ident), Meaning::Nothing) {
+                    self.unknown_name(&name.node.ident, name.span);
+                }
+            }
+            ExprP::Lambda(lambda) => {
+                self.parameters(&lambda.params);
+                let mut scope = Scope::default();
+                scope.parameters(&lambda.params);
+                self.inside(scope, |walk| walk.expression(&lambda.body));
+            }
+            ExprP::Literal(AstLiteral::Ellipsis) => {
+                self.not_allowed(expression.span, "`...` is not part of scripts", "write `pass`");
+            }
+            ExprP::Literal(_) => {}
+            ExprP::Not(of) | ExprP::Minus(of) | ExprP::Plus(of) | ExprP::BitNot(of) => {
+                self.expression(of);
+            }
+            ExprP::Op(left, _, right) => {
+                self.expression(left);
+                self.expression(right);
+            }
+            ExprP::If(parts) => {
+                self.expression(&parts.0);
+                self.expression(&parts.1);
+                self.expression(&parts.2);
+            }
+            ExprP::ListComprehension(item, first, rest) => {
+                self.comprehension(first, rest, [item.as_ref()]);
+            }
+            ExprP::DictComprehension(entry, first, rest) => {
+                self.comprehension(first, rest, [&entry.0, &entry.1]);
+            }
+            ExprP::FString(text) => {
+                for part in &text.node.expressions {
+                    self.expression(part);
+                }
+            }
+        }
+    }
+
+    fn comprehension<const N: usize>(
+        &mut self,
+        first: &'a ForClause,
+        rest: &'a [ClauseP<NoPayload>],
+        items: [&'a AstExpr; N],
+    ) {
+        // What the first clause goes over does not see the variables yet.
+        self.expression(&first.over);
+        self.scopes.push(Scope::of_clauses(first, rest));
+        self.target(&first.var);
+        for clause in rest {
+            match clause {
+                ClauseP::For(clause) => {
+                    self.expression(&clause.over);
+                    self.target(&clause.var);
+                }
+                ClauseP::If(condition) => self.expression(condition),
+            }
+        }
+        for item in items {
+            self.expression(item);
+        }
+        self.scopes.pop();
+    }
+
+    fn dot(&mut self, of: &'a AstExpr, name: &Spanned<String>) {
+        self.expression(of);
+        let ExprP::Identifier(owner) = &of.node else { return };
+        let owner = owner.node.ident.as_str();
+        let problem = match self.meaning(owner) {
+            Meaning::BuiltIn(built_in) => {
+                let known = built_in.attributes.iter().map(|attribute| attribute.name);
+                if built_in.attributes.is_empty() || known.clone().any(|it| it == name.node) {
+                    return;
+                }
+                let help = match nearest(&name.node, known.clone()) {
+                    Some(meant) => format!("did you mean `{owner}.{meant}`?"),
+                    None => format!("it has {}", known.map(quoted).collect::<Vec<_>>().join(", ")),
+                };
+                Problem::new(
+                    ProblemKind::UnknownAttribute,
+                    range(name.span),
+                    format!("`{owner}` has no `{}`", name.node),
+                )
+                .help(help)
+            }
+            Meaning::Payload if !DICT_METHODS.contains(&name.node.as_str()) => Problem::new(
+                ProblemKind::UnknownAttribute,
+                range(name.span),
+                format!("`{owner}` is a dict, and has no `.{}`", name.node),
+            )
+            .help(format!("write `{owner}[\"{}\"]`", name.node)),
+            Meaning::Payload | Meaning::Own | Meaning::Nothing => return,
+        };
+        self.report(problem.about(&name.node));
+    }
+
+    fn call(&mut self, function: &'a AstExpr, arguments: &'a [Spanned<ArgumentP<NoPayload>>]) {
+        let (owner, attribute) = match &function.node {
+            ExprP::Identifier(name) => (name, None),
+            ExprP::Dot(of, attribute) => match &of.node {
+                ExprP::Identifier(name) => (name, Some(attribute)),
+                _ => return,
+            },
+            _ => return,
+        };
+        let Meaning::BuiltIn(built_in) = self.meaning(&owner.node.ident) else { return };
+        if built_in.acts && self.functions == 0 {
+            self.not_allowed(
+                function.span,
+                &format!("`{}` is called outside a function", built_in.name),
+                "call it in `handle`: outside, there is no event",
+            );
+        }
+        let (written, signature) = match attribute {
+            Some(attribute) => {
+                let known = built_in.attributes.iter().find(|it| it.name == attribute.node);
+                let Some(known) = known else { return };
+                (format!("{}.{}", built_in.name, known.name), Some(known.call))
+            }
+            None => (built_in.name.to_owned(), built_in.call),
+        };
+        let problem = match signature {
+            Some(signature) => calls::check(&written, &signature, arguments, function.span),
+            None => {
+                let known: Vec<String> = built_in
+                    .attributes
+                    .iter()
+                    .map(|attribute| format!("`{}.{}`", built_in.name, attribute.name))
+                    .collect();
+                let problem = Problem::new(
+                    ProblemKind::WrongArity,
+                    range(function.span),
+                    format!("`{written}` is not a function"),
+                )
+                .about(&written);
+                let help = format!("call {}", known.join(" or "));
+                Some(if known.is_empty() { problem } else { problem.help(help) })
+            }
+        };
+        if let Some(problem) = problem {
+            self.report(problem);
+        }
+    }
+
+    // The function `handle`
+
+    fn handle(&mut self, module: &'a AstStmt, text: &str) {
+        // A later definition replaces an earlier one.
+        let defined =
+            top_level(module).into_iter().rev().find_map(|statement| match &statement.node {
+                StmtP::Def(def) if def.name.node.ident == "handle" => Some(Ok(def)),
+                StmtP::Assign(assign) => match &assign.lhs.node {
+                    AssignTargetP::Identifier(name) if name.node.ident == "handle" => {
+                        Some(Err(assign))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            });
+        match defined {
+            Some(Ok(def)) => {
+                self.two_arguments(&def.params, def.signature_span());
+                if let Some(place) = without_value(&def.body) {
+                    self.no_decision(place, "`handle` returns nothing here");
+                } else if !ends(&def.body, &|name| {
+                    matches!(self.meaning(name), Meaning::BuiltIn(_))
+                }) {
+                    self.no_decision(def.name.span, "`handle` can end without a decision");
+                }
+            }
+            Some(Err(assign)) => match &assign.rhs.node {
+                ExprP::Lambda(lambda) => {
+                    self.two_arguments(&lambda.params, lambda.signature_span())
+                }
+                _ => self.report(
+                    Problem::new(
+                        ProblemKind::NoHandle,
+                        range(assign.lhs.span),
+                        "`handle` is not a function",
+                    )
+                    .help("define it: `def handle(event, payload):`"),
+                ),
+            },
+            None => {
+                let problem = Problem::new(
+                    ProblemKind::NoHandle,
+                    0..text.find('\n').unwrap_or(text.len()),
+                    "the script has no function `handle`",
+                );
+                let functions = top_level(module).into_iter().filter_map(|it| match &it.node {
+                    StmtP::Def(def) => Some(def.name.node.ident.as_str()),
+                    _ => None,
+                });
+                let meant = functions.into_iter().find(|name| {
+                    nearest(name, ["handle"]).is_some() || name.eq_ignore_ascii_case("handler")
+                });
+                self.report(problem.help(match meant {
+                    Some(meant) => format!("did you mean `handle` by `{meant}`?"),
+                    None => "define it: `def handle(event, payload):`".to_owned(),
+                }));
+            }
+        }
+    }
+
+    fn no_decision(&mut self, place: Span, message: &str) {
+        let problem = Problem::new(ProblemKind::NoDecision, range(place), message);
+        self.report(problem.help("end with `return allow()`"));
+    }
+
+    fn two_arguments(&mut self, parameters: &[AstParameter], place: Span) {
+        let (mut least, mut most, mut by_name_only) = (0_usize, 0_usize, false);
+        for parameter in parameters {
+            match &parameter.node {
+                ParameterP::Normal(_, _, None) if by_name_only => least = usize::MAX,
+                ParameterP::Normal(_, _, default) if !by_name_only => {
+                    most = most.saturating_add(1);
+                    least = least.saturating_add(usize::from(default.is_none()));
+                }
+                ParameterP::Args(..) => {
+                    most = usize::MAX;
+                    by_name_only = true;
+                }
+                ParameterP::NoArgs => by_name_only = true,
+                ParameterP::Normal(..) | ParameterP::Slash | ParameterP::KwArgs(..) => {}
+            }
+        }
+        if least > 2 || most < 2 {
+            self.report(
+                Problem::new(
+                    ProblemKind::HandleArity,
+                    range(place),
+                    "`handle` is called with two arguments, and cannot take them",
+                )
+                .help("write `def handle(event, payload):`"),
+            );
+        }
+    }
+}
+
+/// What dicts have.
+const DICT_METHODS: &[&str] =
+    &["clear", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"];
+
+/// Names that people bring from elsewhere.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "true" => "did you mean `True`?",
+        "false" => "did you mean `False`?",
+        "null" | "nil" | "none" => "did you mean `None`?",
+        "deny" => "to refuse, `return block(\"why\")`",
+        "isinstance" => "compare types: `type(x) == \"string\"`",
+        "os" | "sys" | "exec" | "fs" | "open" | "subprocess" => {
+            "scripts cannot reach files or processes; a tool can: `tools.call(name, args)`"
+        }
+        "requests" | "urllib" => "use `http.get` or `http.post`",
+        "time" | "datetime" | "random" => "scripts have no clock and no chance",
+        _ => return None,
+    })
+}
+
+/// The statements outside functions.
+fn top_level(module: &AstStmt) -> Vec<&AstStmt> {
+    let mut found = Vec::new();
+    let mut left = vec![module];
+    while let Some(statement) = left.pop() {
+        match &statement.node {
+            StmtP::Statements(statements) => left.extend(statements.iter().rev()),
+            _ => found.push(statement),
+        }
+    }
+    found
+}
+
+/// Whether every way through a statement returns or fails. Loops are taken as not entered.
+fn ends(statement: &AstStmt, is_built_in: &dyn Fn(&str) -> bool) -> bool {
+    match &statement.node {
+        StmtP::Return(_) => true,
+        StmtP::Expression(expression) => match &expression.node {
+            ExprP::Call(function, _) => match &function.node {
+                ExprP::Identifier(name) => name.node.ident == "fail" && is_built_in("fail"),
+                _ => false,
+            },
+            _ => false,
+        },
+        StmtP::Statements(statements) => statements.iter().any(|it| ends(it, is_built_in)),
+        StmtP::IfElse(_, branches) => {
+            ends(&branches.0, is_built_in) && ends(&branches.1, is_built_in)
+        }
+        _ => false,
+    }
+}
+
+/// The first `return` of a function that returns nothing.
+fn without_value(statement: &AstStmt) -> Option<Span> {
+    match &statement.node {
+        StmtP::Return(None) => Some(statement.span),
+        StmtP::Return(Some(value)) => match &value.node {
+            ExprP::Identifier(name) if name.node.ident == "None" => Some(statement.span),
+            _ => None,
+        },
+        StmtP::Statements(statements) => statements.iter().find_map(without_value),
+        StmtP::If(_, then) => without_value(then),
+        StmtP::IfElse(_, branches) => {
+            without_value(&branches.0).or_else(|| without_value(&branches.1))
+        }
+        StmtP::For(each) => without_value(&each.body),
+        _ => None,
+    }
+}

@@ -1,0 +1,248 @@
+//! From a syntax tree to the native form, where there is one.
+
+use starlark_syntax::lexer::TokenInt;
+use starlark_syntax::syntax::ast::{ArgumentP, AstArgument, AstExpr, AstLiteral, BinOp, ExprP};
+
+use super::view::{Items, Payload, View};
+
+/// An expression.
+#[derive(Debug, Clone)]
+pub(super) enum Node {
+    Constant(Constant),
+    Payload,
+    Event,
+    /// `of[key]`
+    Index(Box<Node>, Key),
+    /// `of.get(key)`, `of.get(key, default)`
+    Get(Box<Node>, Box<str>, Option<Box<Node>>),
+    In {
+        item: Box<Node>,
+        of: Box<Node>,
+        not: bool,
+    },
+    Equal {
+        left: Box<Node>,
+        right: Box<Node>,
+        not: bool,
+    },
+    Compare(Box<Node>, Order, Box<Node>),
+    And(Box<Node>, Box<Node>),
+    Or(Box<Node>, Box<Node>),
+    Not(Box<Node>),
+    If(Box<[Node; 3]>),
+    /// `of.startswith(…)`, `of.endswith(…)`
+    Affix {
+        of: Box<Node>,
+        any_of: Vec<Box<str>>,
+        end: bool,
+    },
+    Text(Box<Node>, TextOp),
+    Len(Box<Node>),
+    Type(Box<Node>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Constant {
+    None,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Str(Box<str>),
+    List(Constants),
+    Tuple(Constants),
+    EmptyDict,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Constants(Vec<Constant>);
+
+#[derive(Debug, Clone)]
+pub(super) enum Key {
+    Str(Box<str>),
+    Int(i32),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Order {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum TextOp {
+    Lower,
+    Upper,
+    Strip,
+    StripStart,
+    StripEnd,
+}
+
+impl Constant {
+    pub(super) fn view(&self) -> View<'_> {
+        match self {
+            Constant::None => View::None,
+            Constant::Bool(it) => View::Bool(*it),
+            Constant::Int(it) => View::Int(*it),
+            Constant::Float(it) => View::Float(*it),
+            Constant::Str(it) => View::Str(it.as_ref().into()),
+            Constant::List(items) => View::List(items),
+            Constant::Tuple(items) => View::Tuple(items),
+            Constant::EmptyDict => View::Dict(&EmptyDict),
+        }
+    }
+}
+
+impl Items for Constants {
+    fn at(&self, index: usize) -> Option<View<'_>> {
+        self.0.get(index).map(Constant::view)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[derive(Debug)]
+struct EmptyDict;
+
+impl Payload for EmptyDict {
+    fn get(&self, _: &str) -> Option<View<'_>> {
+        None
+    }
+
+    fn len(&self) -> usize {
+        0
+    }
+
+    fn each(&self, _: &mut dyn FnMut(&str, View<'_>) -> bool) {}
+}
+
+/// The native form of an expression. It is as deep as the expression, which [`super::super::parse`] has bounded.
+pub(super) fn node(expression: &AstExpr) -> Option<Node> {
+    let boxed = |part: &AstExpr| node(part).map(Box::new);
+    if let Some(constant) = constant(expression) {
+        return Some(Node::Constant(constant));
+    }
+    Some(match &expression.node {
+        ExprP::Identifier(name) => match name.node.ident.as_str() {
+            "payload" => Node::Payload,
+            "event" => Node::Event,
+            _ => return None,
+        },
+        ExprP::Index(parts) => {
+            let key = match constant(&parts.1)? {
+                Constant::Str(key) => Key::Str(key),
+                Constant::Int(index) => Key::Int(i32::try_from(index).ok()?),
+                _ => return None,
+            };
+            Node::Index(boxed(&parts.0)?, key)
+        }
+        ExprP::Not(of) => Node::Not(boxed(of)?),
+        ExprP::If(parts) => Node::If(Box::new([node(&parts.0)?, node(&parts.1)?, node(&parts.2)?])),
+        ExprP::Op(left, op, right) => {
+            let (left, right) = (boxed(left)?, boxed(right)?);
+            match op {
+                BinOp::And => Node::And(left, right),
+                BinOp::Or => Node::Or(left, right),
+                BinOp::Equal => Node::Equal { left, right, not: false },
+                BinOp::NotEqual => Node::Equal { left, right, not: true },
+                BinOp::In => Node::In { item: left, of: right, not: false },
+                BinOp::NotIn => Node::In { item: left, of: right, not: true },
+                BinOp::Less => Node::Compare(left, Order::Less, right),
+                BinOp::LessOrEqual => Node::Compare(left, Order::LessOrEqual, right),
+                BinOp::Greater => Node::Compare(left, Order::Greater, right),
+                BinOp::GreaterOrEqual => Node::Compare(left, Order::GreaterOrEqual, right),
+                _ => return None,
+            }
+        }
+        ExprP::Call(function, arguments) => call(function, &arguments.args)?,
+        _ => return None,
+    })
+}
+
+fn call(function: &AstExpr, arguments: &[AstArgument]) -> Option<Node> {
+    let arguments = arguments
+        .iter()
+        .map(|argument| match &argument.node {
+            ArgumentP::Positional(value) => Some(value),
+            _ => None,
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let (of, method) = match &function.node {
+        ExprP::Identifier(name) => {
+            let [of] = arguments.as_slice() else { return None };
+            let of = Box::new(node(of)?);
+            return match name.node.ident.as_str() {
+                "len" => Some(Node::Len(of)),
+                "type" => Some(Node::Type(of)),
+                _ => None,
+            };
+        }
+        ExprP::Dot(of, method) => (Box::new(node(of)?), method.node.as_str()),
+        _ => return None,
+    };
+    Some(match (method, arguments.as_slice()) {
+        ("get", [key, default @ ..]) => {
+            let Constant::Str(key) = constant(key)? else { return None };
+            let default = match default {
+                [] => None,
+                [default] => Some(Box::new(node(default)?)),
+                _ => return None,
+            };
+            Node::Get(of, key, default)
+        }
+        ("startswith" | "endswith", [affix]) => {
+            let any_of = match constant(affix)? {
+                Constant::Str(affix) => vec![affix],
+                Constant::Tuple(Constants(affixes)) => affixes
+                    .into_iter()
+                    .map(|affix| match affix {
+                        Constant::Str(affix) => Some(affix),
+                        _ => None,
+                    })
+                    .collect::<Option<Vec<_>>>()?,
+                _ => return None,
+            };
+            Node::Affix { of, any_of, end: method == "endswith" }
+        }
+        ("lower", []) => Node::Text(of, TextOp::Lower),
+        ("upper", []) => Node::Text(of, TextOp::Upper),
+        ("strip", []) => Node::Text(of, TextOp::Strip),
+        ("lstrip", []) => Node::Text(of, TextOp::StripStart),
+        ("rstrip", []) => Node::Text(of, TextOp::StripEnd),
+        _ => return None,
+    })
+}
+
+fn constant(expression: &AstExpr) -> Option<Constant> {
+    let all =
+        |items: &[AstExpr]| items.iter().map(constant).collect::<Option<Vec<_>>>().map(Constants);
+    Some(match &expression.node {
+        ExprP::Literal(AstLiteral::String(text)) => Constant::Str(text.node.as_str().into()),
+        ExprP::Literal(AstLiteral::Int(number)) => match &number.node {
+            TokenInt::I32(number) => Constant::Int((*number).into()),
+            TokenInt::BigInt(number) if number.bits() < 64 => {
+                Constant::Int(number.to_string().parse().ok()?)
+            }
+            TokenInt::BigInt(_) => return None,
+        },
+        ExprP::Literal(AstLiteral::Float(number)) => Constant::Float(number.node),
+        ExprP::Minus(of) => match constant(of)? {
+            Constant::Int(number) => Constant::Int(-number),
+            Constant::Float(number) => Constant::Float(-number),
+            _ => return None,
+        },
+        ExprP::Identifier(name) => match name.node.ident.as_str() {
+            "None" => Constant::None,
+            "True" => Constant::Bool(true),
+            "False" => Constant::Bool(false),
+            _ => return None,
+        },
+        ExprP::List(items) => Constant::List(all(items)?),
+        ExprP::Tuple(items) => Constant::Tuple(all(items)?),
+        ExprP::Dict(entries) if entries.is_empty() => Constant::EmptyDict,
+        _ => return None,
+    })
+}

@@ -1,0 +1,59 @@
+//! What scripts have beyond the language: decisions, counters, logs, a cache, the web, the other
+//! hooks, tools, and helpers for text. Nothing of it reads a file, a clock or a random number.
+
+mod decisions;
+mod log;
+mod notes;
+mod outside;
+mod text;
+
+use starlark::environment::{Globals, GlobalsBuilder};
+use starlark::eval::Evaluator;
+use tollgate_core::ledger::Effect;
+
+pub(crate) use decisions::DecisionValue;
+
+use crate::sandbox::Running;
+
+/// All names that a script has.
+pub(crate) fn globals() -> Globals {
+    GlobalsBuilder::standard()
+        .with(decisions::register)
+        .with(log::register)
+        .with_namespace("metrics", notes::metrics)
+        .with_namespace("cache", notes::cache)
+        .with_namespace("http", outside::http)
+        .with_namespace("hooks", outside::hooks)
+        .with_namespace("tools", outside::tools)
+        .with_namespace("json", text::json)
+        .with_namespace("re", text::re)
+        .with_namespace("glob", text::glob)
+        .with_namespace("path", text::path)
+        .build()
+}
+
+/// The run that a built-in is called in.
+fn running<'a>(eval: &Evaluator<'_, 'a, '_>) -> anyhow::Result<&'a Running<'a>> {
+    let extra = eval.extra.and_then(|extra| extra.downcast_ref::<Running<'_>>());
+    extra.ok_or_else(|| anyhow::anyhow!("this cannot be called here"))
+}
+
+/// The most that one run may want written down.
+const MOST_EFFECTS: usize = 1000;
+const LARGEST_EFFECTS: usize = 256 * 1024;
+
+/// Notes what is to be written down.
+fn note(running: &Running<'_>, effect: Effect, size: usize) -> anyhow::Result<()> {
+    let written = running.written.get().saturating_add(size);
+    let mut effects = running.effects.borrow_mut();
+    if effects.len() >= MOST_EFFECTS || written > LARGEST_EFFECTS {
+        anyhow::bail!(
+            "a hook may write down {MOST_EFFECTS} things, of {} KiB altogether, each time it is \
+             asked: this is more",
+            LARGEST_EFFECTS / 1024
+        );
+    }
+    running.written.set(written);
+    effects.push(effect);
+    Ok(())
+}

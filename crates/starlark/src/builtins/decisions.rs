@@ -1,0 +1,62 @@
+//! `allow()`, `block(reason)`, `modify(patch)`.
+
+// The macros of the language's crate want things as they want them.
+#![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+
+use allocative::Allocative;
+use serde_json::Value as Json;
+use starlark::any::ProvidesStaticType;
+use starlark::environment::GlobalsBuilder;
+use starlark::starlark_module;
+use starlark::starlark_simple_value;
+use starlark::values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
+
+use crate::convert::to_json;
+use crate::sandbox::Decided;
+
+/// What `handle` must return.
+#[derive(Debug, ProvidesStaticType, NoSerialize, Allocative, StarlarkPagablePanic)]
+pub(crate) struct DecisionValue(#[allocative(skip)] pub(crate) Decided);
+
+starlark_simple_value!(DecisionValue);
+
+#[starlark_value(type = "decision")]
+impl<'v> StarlarkValue<'v> for DecisionValue {}
+
+impl std::fmt::Display for DecisionValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Decided::Allow | Decided::Skip => f.write_str("allow()"),
+            Decided::Block(reason) => write!(f, "block({reason:?})"),
+            Decided::Modify(patch) => {
+                write!(f, "modify({})", serde_json::to_string(patch).unwrap_or_default())
+            }
+        }
+    }
+}
+
+#[starlark_module]
+pub(super) fn register(builder: &mut GlobalsBuilder) {
+    /// Pass through unchanged.
+    fn allow() -> anyhow::Result<DecisionValue> {
+        Ok(DecisionValue(Decided::Allow))
+    }
+
+    /// Refuse, and tell the model why.
+    fn block(reason: &str) -> anyhow::Result<DecisionValue> {
+        let reason =
+            if reason.trim().is_empty() { "Blocked, for no stated reason." } else { reason };
+        Ok(DecisionValue(Decided::Block(reason.to_owned())))
+    }
+
+    /// Rewrite these fields of the payload, and go on.
+    fn modify<'v>(patch: Value<'v>) -> anyhow::Result<DecisionValue> {
+        match to_json(patch).map_err(|why| anyhow::anyhow!("modify: {why}"))? {
+            Json::Object(patch) => Ok(DecisionValue(Decided::Modify(patch))),
+            _ => anyhow::bail!(
+                "modify takes a dict of the fields to change, not a value of type `{}`",
+                patch.get_type()
+            ),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `json`, `re`, `glob` and `path`.
+
+#![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use globset::{GlobBuilder, GlobMatcher};
+use regex::{Regex, RegexBuilder};
+use serde_json::Value as Json;
+use starlark::environment::GlobalsBuilder;
+use starlark::eval::Evaluator;
+use starlark::starlark_module;
+use starlark::values::Value;
+use starlark::values::list::AllocList;
+
+use crate::convert::{to_json, to_starlark};
+use crate::lexical;
+
+#[starlark_module]
+pub(super) fn json(builder: &mut GlobalsBuilder) {
+    /// A value as JSON.
+    fn encode<'v>(value: Value<'v>) -> anyhow::Result<String> {
+        Ok(to_json(value).map_err(anyhow::Error::msg)?.to_string())
+    }
+
+    /// The value of a JSON text; the default, where one is given, for a text that is not JSON.
+    fn decode<'v>(
+        text: &str,
+        default: Option<Value<'v>>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> anyhow::Result<Value<'v>> {
+        match (serde_json::from_str::<Json>(text), default) {
+            (Ok(value), _) => Ok(to_starlark(&value, eval.heap())),
+            (Err(_), Some(default)) => Ok(default),
+            (Err(error), None) => Err(anyhow::anyhow!("json.decode: {error}")),
+        }
+    }
+}
+
+#[starlark_module]
+pub(super) fn re(builder: &mut GlobalsBuilder) {
+    /// Whether the text begins with the pattern: the groups, the whole match first, or `None`.
+    fn r#match<'v>(
+        pattern: &str,
+        text: &str,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> anyhow::Result<Value<'v>> {
+        let pattern = REGEXES.with(|all| all.get(Kind::Match, pattern))?;
+        groups(&pattern, text, eval)
+    }
+
+    /// Whether the pattern is anywhere in the text: the groups, the whole match first, or `None`.
+    fn search<'v>(
+        pattern: &str,
+        text: &str,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> anyhow::Result<Value<'v>> {
+        let pattern = REGEXES.with(|all| all.get(Kind::Search, pattern))?;
+        groups(&pattern, text, eval)
+    }
+}
+
+fn groups<'v>(
+    pattern: &Pattern,
+    text: &str,
+    eval: &Evaluator<'v, '_, '_>,
+) -> anyhow::Result<Value<'v>> {
+    let Pattern::Regex(regex) = pattern else { return Ok(Value::new_none()) };
+    let heap = eval.heap();
+    Ok(match regex.captures(text) {
+        None => Value::new_none(),
+        Some(groups) => heap.alloc(AllocList(groups.iter().map(|group| match group {
+            Some(group) => heap.alloc(group.as_str()),
+            None => Value::new_none(),
+        }))),
+    })
+}
+
+#[starlark_module]
+pub(super) fn glob(builder: &mut GlobalsBuilder) {
+    /// Whether the whole text fits the pattern. `*` stops at `/`, `**` does not.
+    fn r#match(pattern: &str, text: &str) -> anyhow::Result<bool> {
+        match &*REGEXES.with(|all| all.get(Kind::Glob, pattern))? {
+            Pattern::Glob(glob) => Ok(glob.is_match(text)),
+            Pattern::Regex(_) => Ok(false),
+        }
+    }
+}
+
+#[starlark_module]
+pub(super) fn path(builder: &mut GlobalsBuilder) {
+    /// The path without `.`, `..` and double slashes, as far as its text tells.
+    fn normalize(path: &str) -> anyhow::Result<String> {
+        Ok(lexical::normalize(path))
+    }
+
+    /// Whether the path is the folder or below it. A relative path counts from the folder.
+    fn inside(path: &str, root: &str) -> anyhow::Result<bool> {
+        Ok(lexical::is_inside(path, root))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Match,
+    Search,
+    Glob,
+}
+
+enum Pattern {
+    Regex(Regex),
+    Glob(GlobMatcher),
+}
+
+/// The patterns that were used last. Most scripts use the same few each time.
+struct Patterns(RefCell<Vec<(Kind, String, Rc<Pattern>)>>);
+
+const KEPT: usize = 64;
+/// How large a pattern may be, and become.
+const LONGEST: usize = 4096;
+const LARGEST: usize = 1024 * 1024;
+
+thread_local! {
+    static REGEXES: Patterns = const { Patterns(RefCell::new(Vec::new())) };
+}
+
+impl Patterns {
+    fn get(&self, kind: Kind, text: &str) -> anyhow::Result<Rc<Pattern>> {
+        let mut kept = self.0.borrow_mut();
+        if let Some(at) = kept.iter().position(|(of, known, _)| *of == kind && known == text) {
+            let found = kept.remove(at);
+            let pattern = Rc::clone(&found.2);
+            kept.push(found);
+            return Ok(pattern);
+        }
+        let pattern = Rc::new(compile(kind, text)?);
+        if kept.len() >= KEPT {
+            kept.remove(0);
+        }
+        kept.push((kind, text.to_owned(), Rc::clone(&pattern)));
+        Ok(pattern)
+    }
+}
+
+fn compile(kind: Kind, text: &str) -> anyhow::Result<Pattern> {
+    if text.len() > LONGEST {
+        anyhow::bail!("a pattern may have {LONGEST} bytes; this one has {}", text.len());
+    }
+    let regex = |text: &str| {
+        let built = RegexBuilder::new(text).size_limit(LARGEST).dfa_size_limit(LARGEST).build();
+        built.map_err(|error| anyhow::anyhow!("the pattern is not valid: {error}"))
+    };
+    Ok(match kind {
+        Kind::Match => Pattern::Regex(regex(&format!(r"\A(?:{text})"))?),
+        Kind::Search => Pattern::Regex(regex(text)?),
+        Kind::Glob => {
+            let glob = GlobBuilder::new(text).literal_separator(true).build();
+            let glob =
+                glob.map_err(|error| anyhow::anyhow!("the pattern is not valid: {error}"))?;
+            Pattern::Glob(glob.compile_matcher())
+        }
+    })
+}

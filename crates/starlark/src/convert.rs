@@ -1,0 +1,141 @@
+//! Between JSON and the values of the language. No number and no depth makes it panic.
+
+use num_bigint::BigInt;
+use serde_json::{Map, Number, Value as Json};
+use starlark::values::dict::{AllocDict, DictRef};
+use starlark::values::float::UnpackFloat;
+use starlark::values::list::{AllocList, ListRef};
+use starlark::values::tuple::TupleRef;
+use starlark::values::{Heap, UnpackValue as _, Value};
+
+/// How deep a value may be that a script hands out.
+const DEEPEST: u32 = 100;
+
+/// A value of the language.
+pub(crate) fn to_starlark<'v>(value: &Json, heap: Heap<'v>) -> Value<'v> {
+    match value {
+        Json::Null => Value::new_none(),
+        Json::Bool(value) => Value::new_bool(*value),
+        Json::Number(number) => number_to_starlark(number, heap),
+        Json::String(text) => heap.alloc(text.as_str()),
+        Json::Array(items) => {
+            heap.alloc(AllocList(items.iter().map(|item| to_starlark(item, heap))))
+        }
+        Json::Object(fields) => dict(fields, heap),
+    }
+}
+
+/// A dict of the language.
+pub(crate) fn dict<'v>(fields: &Map<String, Json>, heap: Heap<'v>) -> Value<'v> {
+    heap.alloc(AllocDict(
+        fields.iter().map(|(name, value)| (name.as_str(), to_starlark(value, heap))),
+    ))
+}
+
+fn number_to_starlark<'v>(number: &Number, heap: Heap<'v>) -> Value<'v> {
+    if let Some(number) = number.as_i64() {
+        return heap.alloc(number);
+    }
+    if let Some(number) = number.as_u64() {
+        return heap.alloc(number);
+    }
+    let text = number.to_string();
+    let is_whole = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match text.parse::<BigInt>() {
+        Ok(number) if is_whole => heap.alloc(number),
+        // One too large for a float is infinite.
+        _ => heap.alloc(text.parse::<f64>().unwrap_or(f64::INFINITY)),
+    }
+}
+
+/// The JSON of a value, where it has one.
+pub(crate) fn to_json(value: Value<'_>) -> Result<Json, String> {
+    json_within(value, DEEPEST)
+}
+
+fn json_within(value: Value<'_>, depth: u32) -> Result<Json, String> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(format!("a value is nested more than {DEEPEST} deep"));
+    };
+    if value.is_none() {
+        return Ok(Json::Null);
+    }
+    if let Some(value) = value.unpack_bool() {
+        return Ok(Json::Bool(value));
+    }
+    if let Some(text) = value.unpack_str() {
+        return Ok(Json::String(text.to_owned()));
+    }
+    if let Ok(Some(number)) = i64::unpack_value(value) {
+        return Ok(number.into());
+    }
+    if let Some(dict) = DictRef::from_value(value) {
+        return dict_to_json(&dict, depth).map(Json::Object);
+    }
+    if let Some(list) = ListRef::from_value(value) {
+        return list.iter().map(|item| json_within(item, depth)).collect();
+    }
+    if let Some(tuple) = TupleRef::from_value(value) {
+        return tuple.iter().map(|item| json_within(item, depth)).collect();
+    }
+    match value.get_type() {
+        "int" => value.to_string().parse::<Number>().map(Json::Number).map_err(|e| e.to_string()),
+        "float" => {
+            // Not by its text, which has six digits of a large or small number.
+            let float = UnpackFloat::unpack_value(value).ok().flatten();
+            let number = float.and_then(|float| Number::from_f64(float.0));
+            number.map(Json::Number).ok_or_else(|| format!("`{value}` is no number of JSON"))
+        }
+        other => Err(format!("a value of type `{other}` has no form in JSON")),
+    }
+}
+
+fn dict_to_json(dict: &DictRef<'_>, depth: u32) -> Result<Map<String, Json>, String> {
+    let field = |(key, value): (Value<'_>, Value<'_>)| match key.unpack_str() {
+        Some(key) => Ok((key.to_owned(), json_within(value, depth)?)),
+        None => Err(format!("a key of a dict is of type `{}`, not a string", key.get_type())),
+    };
+    dict.iter().map(field).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use starlark::environment::Module;
+
+    fn round(text: &str) -> Result<Json, String> {
+        let json: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Module::with_temp_heap(|module| to_json(to_starlark(&json, module.heap())))
+    }
+
+    #[test]
+    fn there_and_back() {
+        for text in [
+            "null",
+            "true",
+            "-1",
+            "9223372036854775807",
+            "18446744073709551615",
+            "123456789012345678901234567890",
+            "1.5",
+            "1234567.891",
+            "0.0000012345678901",
+            "1.7976931348623157e308",
+            "\"a\\u0000Щ\"",
+            "[1, [2, {\"a\": {}}]]",
+        ] {
+            assert_eq!(round(text).map(|value| value.to_string()), {
+                let json: Json = serde_json::from_str(text).unwrap_or_default();
+                Ok(json.to_string())
+            });
+        }
+    }
+
+    #[test]
+    fn what_has_no_form_is_said() {
+        assert!(round("1e999").is_err_and(|error| error.contains("no number of JSON")));
+        let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(round(&deep(100)).is_ok());
+        assert!(round(&deep(101)).is_err());
+    }
+}

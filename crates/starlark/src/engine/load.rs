@@ -1,0 +1,226 @@
+//! One load: from the code of files to what runs it.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+use serde_json::{Value as Json, json};
+use tollgate_config::diagnostic::{Code as Problems, Report};
+use tollgate_config::dialect::harness::{Artifact, Code};
+use tollgate_config::script::{Listed, Script, ScriptLoad};
+use tollgate_config::settings::{Host, Otherwise, Settings};
+use tollgate_config::source::Span;
+use tollgate_core::Registration;
+use tollgate_core::dialect::Layer;
+use tollgate_fetch::{Allowlist, Client};
+
+use super::{
+    DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, Generation, Isolation, Shared, limits_here,
+    limits_in_worker,
+};
+use crate::analysis::{self, Bounded, Problem, ProblemKind};
+use crate::hook::{Condition, ScriptHook, Where};
+use crate::sandbox::{Failed, Part, Program};
+
+pub(super) struct Load<'e> {
+    shared: &'e Arc<Shared>,
+    generation: Arc<Generation>,
+}
+
+impl<'e> Load<'e> {
+    pub(super) fn new(shared: &'e Arc<Shared>, settings: &Settings) -> Self {
+        let permit = Allowlist::new(settings.http.allow.clone(), Host::allows);
+        let generation = Arc::new(Generation {
+            shared: Arc::clone(shared),
+            number: shared.loads.fetch_add(1, Ordering::Relaxed) + 1,
+            client: Client::new(tollgate_fetch::Limits::default(), permit),
+            catalogue: OnceLock::new(),
+            otherwise: match settings.policy.otherwise {
+                Otherwise::Open => tollgate_core::policy::Otherwise::Open,
+                Otherwise::Closed => tollgate_core::policy::Otherwise::Closed,
+            },
+        });
+        Self { shared, generation }
+    }
+}
+
+impl ScriptLoad for Load<'_> {
+    fn hook(&mut self, artifact: &Arc<Artifact>, report: &mut Report) -> Option<Script> {
+        let script = analysis::check_script(artifact.script.text(), &analysis::SCRIPT);
+        let when = artifact
+            .when
+            .as_ref()
+            .map(|when| (when, analysis::check_when(when.text(), &analysis::WHEN)));
+        let script = script.map_err(|problems| tell(report, &artifact.script, problems)).ok();
+        let when = match when {
+            None => Some(None),
+            Some((code, checked)) => {
+                checked.map(Some).map_err(|problems| tell(report, code, problems)).ok()
+            }
+        };
+        let (script, when) = (script?, when?);
+        tell(report, &artifact.script, script.warnings);
+        let asks_outside = script.facts.uses("http") || script.facts.uses("tools");
+        let time = artifact.timeout.unwrap_or(DEFAULT_TIME);
+        let whole =
+            if asks_outside && artifact.timeout.is_none() { DEFAULT_TIME_OUTSIDE } else { time };
+        let condition = match &when {
+            None => Condition::None,
+            Some(when) => match &when.condition {
+                Some(condition) => Condition::Native(condition.clone()),
+                None => Condition::Script,
+            },
+        };
+        // A condition that has a native form is cheap.
+        let in_script = when.as_ref().filter(|_| matches!(condition, Condition::Script));
+        let expensive = expensive(&script.bounded, &artifact.script)
+            .or_else(|| expensive(&in_script?.bounded, artifact.when.as_ref()?));
+        let id = self.shared.next_code();
+        let when_text = artifact.when.as_ref().map(Code::text);
+        let program = (artifact.script.text(), when_text, script.facts.may_mutate);
+        let place = match (&self.shared.isolation, expensive) {
+            (Isolation::InProcess, _) => {
+                self.here(program, limits_in_worker(time), asks_outside, false)
+            }
+            (_, None) if !self.shared.isolate_all => {
+                self.here(program, limits_here(time), asks_outside, true)
+            }
+            (Isolation::Workers(Ok(workers)), _) => {
+                let limits = limits_in_worker(time);
+                let load = super::remote::load(workers, &self.generation, id, program, limits);
+                load.map(|()| Where::Worker(workers.clone()))
+            }
+            (Isolation::Workers(Err(error)), expensive) => {
+                let (span, why) = expensive.unwrap_or((artifact.script.whole(), String::new()));
+                no_worker(report, span, &why, &error.to_string());
+                return None;
+            }
+        };
+        let place = match place {
+            Ok(place) => place,
+            Err(failed) => {
+                let (code, at) = match failed.at {
+                    Some((Part::When, at)) => {
+                        (artifact.when.as_ref().unwrap_or(&artifact.script), at)
+                    }
+                    Some((Part::Script, at)) => (&artifact.script, at),
+                    None => (&artifact.script, 0),
+                };
+                report
+                    .add(Problems::ScriptFails, code.span(at..at), failed.message)
+                    .help("what stands outside of functions runs when the hook is loaded");
+                return None;
+            }
+        };
+        let hook = ScriptHook {
+            id,
+            artifact: Arc::clone(artifact),
+            generation: Arc::clone(&self.generation),
+            condition,
+            may_mutate: script.facts.may_mutate,
+            place,
+            time,
+        };
+        Some(Script { handler: Arc::new(hook), time: whole })
+    }
+
+    fn policy(&mut self, layer: Layer, report: &mut Report) -> Option<Registration> {
+        super::policy::load(&self.generation, layer, report)
+    }
+
+    fn done(self: Box<Self>, catalogue: Vec<Listed>) {
+        let all = catalogue.iter().map(listed).collect();
+        let _ = self.generation.catalogue.set(all);
+    }
+}
+
+impl Load<'_> {
+    /// Compiles it here.
+    #[allow(clippy::unused_self)] // reads as the others do
+    fn here(
+        &self,
+        (script, when, may_mutate): (&str, Option<&str>, bool),
+        limits: crate::sandbox::Limits,
+        asks_outside: bool,
+        only_small: bool,
+    ) -> Result<Where, Failed> {
+        let program = Arc::new(Program::compile(script, when, may_mutate, limits)?);
+        Ok(Where::Here { program, limits, asks_outside, only_small })
+    }
+}
+
+/// Why a text cannot be relied on to be cheap.
+fn expensive(bounded: &Bounded, code: &Code) -> Option<(Span, String)> {
+    match bounded {
+        Bounded::Yes => None,
+        Bounded::No { range, why } => Some((code.span(range.clone()), why.clone())),
+    }
+}
+
+pub(crate) fn no_worker(report: &mut Report, span: Span, why: &str, error: &str) {
+    let because = if why.is_empty() { String::new() } else { format!(": {why}") };
+    report
+        .add(
+            Problems::NoScriptEngine,
+            span,
+            format!("this has to run in a worker process, and there is none{because}"),
+        )
+        .help(format!(
+            "{error}; call `tollgate_starlark::worker::init()` at the top of `main`, or choose \
+             `Starlark::in_process()` where you trust the hook"
+        ));
+}
+
+/// Puts problems of a text into the report of its file.
+pub(crate) fn tell(report: &mut Report, code: &Code, problems: Vec<Problem>) {
+    for Problem { kind, range, message, help, .. } in problems {
+        let entry = report.add(code_of(kind), code.span(range), message);
+        if let Some(help) = help {
+            entry.help(help);
+        }
+    }
+}
+
+/// Problems of a file that is a script as a whole.
+pub(crate) fn tell_of_file(report: &mut Report, problems: Vec<Problem>) {
+    for Problem { kind, range, message, help, .. } in problems {
+        let Range { start, end } = range;
+        let entry = report.add(code_of(kind), Span { start, end }, message);
+        if let Some(help) = help {
+            entry.help(help);
+        }
+    }
+}
+
+const fn code_of(kind: ProblemKind) -> Problems {
+    match kind {
+        ProblemKind::TooLong => Problems::ScriptTooLong,
+        ProblemKind::TooDeep => Problems::ScriptTooDeep,
+        ProblemKind::Syntax => Problems::ScriptSyntax,
+        ProblemKind::NotAllowed => Problems::NotAllowedInScript,
+        ProblemKind::NoHandle => Problems::NoHandle,
+        ProblemKind::HandleArity | ProblemKind::WrongArity => Problems::WrongArity,
+        ProblemKind::UnknownName | ProblemKind::UnknownAttribute => Problems::UnknownName,
+        ProblemKind::NotAnExpression => Problems::NotAnExpression,
+        ProblemKind::NoDecision => Problems::NoDecision,
+    }
+}
+
+/// A hook as `hooks.list()` shows it. What its file does not say is there and `None`.
+fn listed(hook: &Listed) -> Json {
+    json!({
+        "name": hook.name,
+        "dialect": hook.dialect,
+        "event": hook.event,
+        "priority": hook.priority,
+        "layer": hook.layer,
+        "path": hook.path.to_string_lossy(),
+        "line": hook.line,
+        "when": hook.when,
+        "timeout": hook.timeout.map(|time| time.as_secs_f64()),
+        "description": hook.description,
+        "enabled": hook.enabled,
+        "has_tests": hook.has_tests,
+    })
+}

@@ -1,0 +1,154 @@
+//! Policy files: their rules, and where their conditions are evaluated.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tollgate_config::diagnostic::{Code, Report};
+use tollgate_config::source::Span;
+use tollgate_core::Registration;
+use tollgate_core::context::{SessionContext, SessionInfo};
+use tollgate_core::dialect::Layer;
+use tollgate_core::error::BoxError;
+use tollgate_core::event::ToolCall;
+use tollgate_exec::worker::Workers;
+
+use super::load::{no_worker, tell_of_file};
+use super::outside::Outside;
+use super::remote::{self, Conversation, unexpected};
+use super::{DEFAULT_TIME, Generation, Known, limits_in_worker};
+use crate::policy::{
+    ConditionFor, Elsewhere, Natives, RuleSpec, Rules, check, into_policies, is_simple,
+};
+use crate::protocol::{CodeId, Request, Response};
+use crate::sandbox::Failed;
+
+/// The policies of the file that the report is about.
+pub(super) fn load(
+    generation: &Arc<Generation>,
+    layer: Layer,
+    report: &mut Report,
+) -> Option<Registration> {
+    let file = Arc::clone(report.file());
+    let text = file.text();
+    let ast = check(text).map_err(|problems| tell_of_file(report, problems)).ok()?;
+    let limits = limits_in_worker(DEFAULT_TIME);
+    let id = generation.shared.next_code();
+    let workers = generation.workers();
+    let request = || Request::Rules { id, text: text.to_owned(), limits };
+    let run_here = || Rules::compile(text, limits).map(|rules| (rules.specs().to_vec(), rules));
+    let (specs, rules) = if generation.is_in_process() {
+        let (specs, rules) = told(report, run_here())?;
+        (specs, Some(Arc::new(rules)))
+    } else if is_simple(&ast) {
+        let (specs, _) = told(report, run_here())?;
+        (specs, None)
+    } else if let Some(workers) = &workers {
+        let response = remote::compile(workers, generation, id, &request(), limits);
+        let specs = match told(report, response)? {
+            Response::Rules(specs) => told(report, specs)?,
+            other => return told(report, Err(unexpected(&other))),
+        };
+        (specs, None)
+    } else {
+        no_worker(report, Span::default(), "", "a policy file that does more than make rules");
+        return None;
+    };
+    let natives = Natives::of(text);
+    let elsewhere = |place: usize| match (&rules, &workers) {
+        (Some(rules), _) => Some(here(Arc::clone(rules), place)),
+        (None, Some(workers)) => {
+            Some(in_worker(workers.clone(), Arc::clone(generation), id, place, text))
+        }
+        (None, None) => None,
+    };
+    // Without anywhere to evaluate it, a condition must have a native form.
+    let homeless = specs.iter().find(|spec| {
+        spec.when()
+            .is_some_and(|place| natives.condition(spec).is_none() && elsewhere(place).is_none())
+    });
+    if let Some(spec) = homeless {
+        no_worker(report, Span::at(spec.at()), "", "only Starlark can evaluate its condition");
+        return None;
+    }
+    let condition = |place: usize| {
+        let native = specs.iter().find(|spec| spec.when() == Some(place));
+        let native = native.and_then(|spec: &RuleSpec| natives.condition(spec)).cloned();
+        match (native, elsewhere(place)) {
+            (Some(native), Some(elsewhere)) => ConditionFor::NativeOr(native, elsewhere),
+            (Some(native), None) => ConditionFor::Native(native),
+            (None, Some(elsewhere)) => ConditionFor::Async(elsewhere),
+            (None, None) => ConditionFor::Async(Arc::new(|_| {
+                Box::pin(std::future::ready(Err("there is no worker process".into())))
+            })),
+        }
+    };
+    let base = project_of(file.path());
+    match into_policies(&specs, condition, base, generation.otherwise) {
+        Ok(policies) => {
+            let path = file.path().display().to_string();
+            Some(policies.into_registration().layer(layer).source(path, None))
+        }
+        Err((at, why)) => {
+            report.add(Code::BadPolicy, at.map(Span::at), why);
+            None
+        }
+    }
+}
+
+/// The folder that relative paths in a policy file count from: where `.tollgate` is.
+fn project_of(path: &Path) -> &Path {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    match folder.file_name() {
+        Some(name) if name == ".tollgate" => folder.parent().unwrap_or(folder),
+        _ => folder,
+    }
+}
+
+/// Tells what went wrong, in its place in the file.
+fn told<T>(report: &mut Report, result: Result<T, Failed>) -> Option<T> {
+    result
+        .map_err(|failed| {
+            let span = failed.at.map(|(_, at)| Span::at(at));
+            report.add(Code::BadPolicy, span, failed.message);
+        })
+        .ok()
+}
+
+fn here(rules: Arc<Rules>, place: usize) -> Elsewhere {
+    let limits = limits_in_worker(DEFAULT_TIME);
+    Arc::new(move |call: &ToolCall| {
+        let held = rules.holds(place, &call.args, limits);
+        Box::pin(std::future::ready(held.map_err(|failed| failed.message.into())))
+    })
+}
+
+fn in_worker(
+    workers: Workers<Known>,
+    generation: Arc<Generation>,
+    id: CodeId,
+    place: usize,
+    text: &str,
+) -> Elsewhere {
+    let text: Arc<str> = text.into();
+    // Conditions ask for nothing outside. The session is here for the form.
+    let session = SessionContext::new(SessionInfo::default());
+    Arc::new(move |call: &ToolCall| {
+        let (workers, generation) = (workers.clone(), Arc::clone(&generation));
+        let (text, session) = (Arc::clone(&text), session.clone());
+        let args = serde_json::to_string(&call.args).unwrap_or_default();
+        Box::pin(async move {
+            let limits = limits_in_worker(DEFAULT_TIME);
+            let until = Instant::now() + workers.limits().start;
+            let outside = Outside { generation: &generation, hook: "policy", cx: &session, until };
+            let conversation = Conversation { workers: &workers, outside, limits };
+            let load = || Request::Rules { id, text: text.to_string(), limits };
+            let request = Request::Predicate { id, place, limits };
+            let failed = |failed: Failed| BoxError::from(failed.message);
+            match conversation.ask(id, load, &request, &args).await.map_err(failed)? {
+                Response::Holds(holds) => holds.map_err(failed),
+                other => Err(failed(unexpected(&other))),
+            }
+        })
+    })
+}

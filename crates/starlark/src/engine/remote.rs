@@ -1,0 +1,180 @@
+//! Scripts in workers.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use tollgate_core::context::Context;
+use tollgate_exec::worker::{Lease, Turn, WorkerError, Workers};
+
+use super::Generation;
+use super::outside::Outside;
+use crate::host::{Call, Host, Reply};
+use crate::protocol::{CodeId, Request, Response, read, write_reply, write_request};
+use crate::sandbox::{Failed, Limits};
+
+/// What a worker was sent.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    generation: u64,
+    codes: HashSet<CodeId>,
+}
+
+/// How long a worker gets to compile something, beyond what the script's own limits allow.
+const SLACK: Duration = Duration::from_millis(100);
+
+/// The code of a hook: its script, its condition where that is part of it, and whether it may change
+/// its payload.
+pub(crate) type ProgramText<'a> = (&'a str, Option<&'a str>, bool);
+
+/// Has a worker compile a hook, so that what is wrong with it shows when it is loaded.
+pub(crate) fn load(
+    workers: &Workers<Known>,
+    generation: &Generation,
+    id: CodeId,
+    (script, when, may_mutate): ProgramText<'_>,
+    limits: Limits,
+) -> Result<(), Failed> {
+    let request = Request::Load {
+        id,
+        script: script.to_owned(),
+        when: when.map(ToOwned::to_owned),
+        may_mutate,
+        limits,
+    };
+    match compile(workers, generation, id, &request, limits)? {
+        Response::Loaded(loaded) => loaded,
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Has a worker compile something while a load waits for it.
+pub(crate) fn compile(
+    workers: &Workers<Known>,
+    generation: &Generation,
+    id: CodeId,
+    request: &Request,
+    limits: Limits,
+) -> Result<Response, Failed> {
+    let time = limits.time + SLACK;
+    let mut lease = workers.lease(workers.limits().start).wait().map_err(failed)?;
+    if lease.state().generation != generation.number {
+        let forget = write_request(&Request::Forget, "");
+        lease.ask(&forget, time).wait().map_err(failed)?;
+        *lease.state() = Known { generation: generation.number, codes: HashSet::new() };
+    }
+    let answer = lease.ask(&write_request(request, ""), time).wait().map_err(failed)?;
+    lease.state().codes.insert(id);
+    response(answer)
+}
+
+/// Puts one request to a worker, and answers what it asks, while the caller waits.
+pub(crate) fn ask_once(
+    workers: &Workers<Known>,
+    request: &Request,
+    payload: &str,
+    limits: Limits,
+    host: &dyn Host,
+) -> Result<Response, Failed> {
+    let time = limits.time + SLACK;
+    let mut lease = workers.lease(workers.limits().start).wait().map_err(failed)?;
+    let mut turn = lease.ask(&write_request(request, payload), time).wait().map_err(failed)?;
+    while let Turn::Call(call) = turn {
+        let reply = read(&call).and_then(|call| host.call(call));
+        turn = lease.reply(&write_reply(&reply), time).wait().map_err(failed)?;
+    }
+    response(turn)
+}
+
+/// A conversation with a worker about code that it may have to be sent first.
+pub(crate) struct Conversation<'a, C> {
+    pub(crate) workers: &'a Workers<Known>,
+    /// Who answers what the script asks.
+    pub(crate) outside: Outside<'a, C>,
+    pub(crate) limits: Limits,
+}
+
+impl<C: Context> Conversation<'_, C> {
+    /// Puts a request about `id`, which `load` makes known to a worker that does not know it.
+    pub(crate) async fn ask(
+        &self,
+        id: CodeId,
+        load: impl FnOnce() -> Request,
+        request: &Request,
+        payload: &str,
+    ) -> Result<Response, Failed> {
+        let depth = usize::try_from(super::outside::depth(self.outside.cx)).unwrap_or(usize::MAX);
+        let mut lease =
+            self.workers.lease_nested(depth, self.outside.left()).await.map_err(failed)?;
+        self.prepare(&mut lease, id, load).await?;
+        let bytes = write_request(request, payload);
+        let mut own = self.limits.time;
+        let mut begun = Instant::now();
+        let mut turn = lease.ask(&bytes, own.min(self.outside.left())).await.map_err(failed)?;
+        loop {
+            own = own.saturating_sub(begun.elapsed());
+            match turn {
+                Turn::Answer(_) => return response(turn),
+                Turn::Call(call) => {
+                    let reply = write_reply(&self.reply(&call).await);
+                    begun = Instant::now();
+                    let time = own.min(self.outside.left()).max(Duration::from_millis(1));
+                    turn = lease.reply(&reply, time).await.map_err(failed)?;
+                }
+            }
+        }
+    }
+
+    async fn reply(&self, call: &[u8]) -> Reply {
+        let call: Call = read(call)?;
+        self.outside.answer(call).await
+    }
+
+    async fn prepare(
+        &self,
+        lease: &mut Lease<Known>,
+        id: CodeId,
+        load: impl FnOnce() -> Request,
+    ) -> Result<(), Failed> {
+        let time = self.limits.time + SLACK;
+        if lease.state().generation != self.outside.generation.number {
+            let forget = write_request(&Request::Forget, "");
+            lease.ask(&forget, time).await.map_err(failed)?;
+            *lease.state() =
+                Known { generation: self.outside.generation.number, codes: HashSet::new() };
+        }
+        if !lease.state().codes.contains(&id) {
+            let answer = lease.ask(&write_request(&load(), ""), time).await.map_err(failed)?;
+            match response(answer)? {
+                Response::Loaded(Ok(())) | Response::Rules(Ok(_)) => {}
+                Response::Loaded(Err(error)) | Response::Rules(Err(error)) => return Err(error),
+                other => return Err(unexpected(&other)),
+            }
+            lease.state().codes.insert(id);
+        }
+        Ok(())
+    }
+}
+
+fn response(turn: Turn) -> Result<Response, Failed> {
+    match turn {
+        Turn::Answer(bytes) => match read(&bytes).map_err(Failed::new)? {
+            Response::Confused(why) => Err(Failed::new(why)),
+            response => Ok(response),
+        },
+        Turn::Call(_) => Err(Failed::new("it asked for something while it was loaded")),
+    }
+}
+
+pub(crate) fn unexpected(response: &Response) -> Failed {
+    Failed::new(format!("the worker answered something else: {response:?}"))
+}
+
+/// What a worker's end means for the script in it.
+#[allow(clippy::needless_pass_by_value)] // to be given to `map_err`
+fn failed(error: WorkerError) -> Failed {
+    Failed::new(match &error {
+        WorkerError::TimedOut { .. } => "it took longer than it may".to_owned(),
+        WorkerError::OutOfMemory { .. } => "it used more memory than a hook may".to_owned(),
+        error => error.to_string(),
+    })
+}

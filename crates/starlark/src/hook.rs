@@ -1,0 +1,237 @@
+//! A script as the handler of events.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tollgate_config::dialect::harness::Artifact;
+use tollgate_core::context::Context;
+use tollgate_core::error::BoxError;
+use tollgate_core::hook::{Ask, BoxFuture, Handle, HookResult};
+use tollgate_core::ledger::{Effect, LogEntry, LogLevel};
+use tollgate_core::{Answer, Event};
+use tollgate_exec::worker::Workers;
+
+use crate::analysis::{self, CondError, bounded};
+use crate::answer::neutral;
+use crate::engine::local::{AtOnce, run_on_thread};
+use crate::engine::outside::Outside;
+use crate::engine::remote::{Conversation, unexpected};
+use crate::engine::{Generation, Known, limits_in_worker};
+use crate::payload::{Glance, Projected};
+use crate::protocol::{CodeId, Request, Response};
+use crate::sandbox::{Failed, Limits, Part, Ran, SharedProgram};
+
+/// A hook of a Markdown file.
+pub(crate) struct ScriptHook {
+    pub(crate) id: CodeId,
+    pub(crate) artifact: Arc<Artifact>,
+    pub(crate) generation: Arc<Generation>,
+    pub(crate) condition: Condition,
+    pub(crate) may_mutate: bool,
+    pub(crate) place: Where,
+    /// How long it may compute.
+    pub(crate) time: Duration,
+}
+
+/// How the condition is evaluated.
+pub(crate) enum Condition {
+    /// There is none.
+    None,
+    /// Without Starlark.
+    Native(analysis::Condition),
+    /// With the script.
+    Script,
+}
+
+/// Whether a condition holds.
+enum Held {
+    Yes,
+    No,
+    /// Only the language can tell.
+    AskScript,
+}
+
+fn condition_failed(error: &CondError) -> Unanswered {
+    Unanswered(format!("`when` failed: {error}"))
+}
+
+/// Where a script runs.
+pub(crate) enum Where {
+    Here {
+        program: SharedProgram,
+        limits: Limits,
+        /// Whether it may ask for what takes long.
+        asks_outside: bool,
+        /// Whether it is only known to be cheap on payloads that are not too large.
+        only_small: bool,
+    },
+    Worker(Workers<Known>),
+}
+
+/// Why a script gave no answer.
+#[derive(Debug)]
+struct Unanswered(String);
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unanswered {}
+
+impl ScriptHook {
+    async fn answer<E: Event>(&self, ask: Ask<'_, E>) -> Result<Answer<E>, Unanswered> {
+        let payload = ask.memo.get_or_make(|| Projected::of(ask.event.view(), ask.cx));
+        let with_when = match self.holds(ask.event, &payload)? {
+            Held::No => return Ok(Answer::declined()),
+            Held::Yes => false,
+            Held::AskScript => true,
+        };
+        let Ran { decided, effects, changed_in_place } = match &self.place {
+            Where::Here { program, limits, asks_outside: false, only_small }
+                if !only_small || payload.size() as u64 <= bounded::PAYLOAD =>
+            {
+                let host = AtOnce { generation: &self.generation, cx: ask.cx };
+                program.run(self.event(), &payload.fields, with_when, *limits, &host)
+            }
+            place => self.elsewhere(place, ask, &payload, with_when).await?,
+        };
+        let decided = decided.map_err(|failed| self.unanswered(&failed))?;
+        let answer = neutral(E::KIND, decided, &payload.fields).map_err(Unanswered)?;
+        let Some(answer) = answer else { return Ok(Answer::declined()) };
+        let mut answer: Answer<E> =
+            answer.into_answer().map_err(|error| Unanswered(error.to_string()))?;
+        answer.effects = effects;
+        if changed_in_place {
+            say_in_place(&mut answer);
+        }
+        Ok(answer)
+    }
+
+    fn event(&self) -> &'static str {
+        self.artifact.event.name
+    }
+
+    /// Whether the condition holds, as far as that can be told without the script.
+    fn holds<E: Event>(&self, event: &E, payload: &Projected) -> Result<Held, Unanswered> {
+        let condition = match &self.condition {
+            Condition::None => return Ok(Held::Yes),
+            Condition::Script => return Ok(Held::AskScript),
+            Condition::Native(condition) => condition,
+        };
+        let at_a_glance = Glance::at(event.view()).holds(condition, self.event());
+        match at_a_glance.unwrap_or_else(|| condition.eval(self.event(), &payload.fields)) {
+            Ok(true) => Ok(Held::Yes),
+            Ok(false) => Ok(Held::No),
+            Err(CondError::NotNative) => Ok(Held::AskScript),
+            Err(error) => Err(condition_failed(&error)),
+        }
+    }
+
+    /// Runs it where it does not hold up the thread that dispatches.
+    async fn elsewhere<E: Event>(
+        &self,
+        place: &Where,
+        ask: Ask<'_, E>,
+        payload: &Projected,
+        with_when: bool,
+    ) -> Result<Ran, Unanswered> {
+        let outside = Outside {
+            generation: &self.generation,
+            hook: &self.artifact.name,
+            cx: ask.cx,
+            until: Instant::now() + ask.limit,
+        };
+        match place {
+            Where::Worker(workers) => self.in_worker(workers, outside, payload, with_when).await,
+            Where::Here { only_small: true, .. } => match self.generation.workers() {
+                Some(workers) => self.in_worker(&workers, outside, payload, with_when).await,
+                None => Err(Unanswered(format!(
+                    "the payload has more than {} KiB, and there is no worker process to look at it",
+                    bounded::PAYLOAD / 1024
+                ))),
+            },
+            Where::Here { program, limits, .. } => {
+                let (program, fields) = (Arc::clone(program), payload.fields.clone());
+                run_on_thread(program, self.event(), fields, with_when, *limits, &outside)
+                    .await
+                    .map_err(Unanswered)
+            }
+        }
+    }
+
+    async fn in_worker<C: Context>(
+        &self,
+        workers: &Workers<Known>,
+        outside: Outside<'_, C>,
+        payload: &Projected,
+        with_when: bool,
+    ) -> Result<Ran, Unanswered> {
+        let limits = limits_in_worker(self.time);
+        let conversation = Conversation { workers, outside, limits };
+        let load = || Request::Load {
+            id: self.id,
+            script: self.artifact.script.text().to_owned(),
+            when: self.artifact.when.as_ref().map(|when| when.text().to_owned()),
+            may_mutate: self.may_mutate,
+            limits,
+        };
+        let event = self.event().to_owned();
+        let request = Request::Run { id: self.id, event, when: with_when, limits };
+        let answer = conversation.ask(self.id, load, &request, payload.text()).await;
+        match answer.map_err(|failed| self.unanswered(&failed))? {
+            Response::Ran(ran) => Ok(*ran),
+            other => Err(self.unanswered(&unexpected(&other))),
+        }
+    }
+
+    /// What went wrong, and in which line of the file.
+    fn unanswered(&self, failed: &Failed) -> Unanswered {
+        Unanswered(describe(&self.artifact, failed))
+    }
+}
+
+/// What went wrong in a hook, and in which line of its file.
+pub(crate) fn describe(artifact: &Artifact, failed: &Failed) -> String {
+    let code = match failed.at {
+        Some((Part::Script, at)) => Some((&artifact.script, at)),
+        Some((Part::When, at)) => artifact.when.as_ref().map(|when| (when, at)),
+        None => None,
+    };
+    match code {
+        Some((code, at)) => {
+            let line = artifact.source.line(code.span(at..at).start);
+            format!("line {line}: {}", failed.message)
+        }
+        None => failed.message.clone(),
+    }
+}
+
+/// Tells the person that a hook has changed what nobody will look at.
+fn say_in_place<E: Event>(answer: &mut Answer<E>) {
+    const SAID: &str = "the hook changed its copy of the payload, which changes nothing: \
+                        return modify({...}) with what is to be different";
+    answer.detail = Some(SAID.into());
+    answer.effects.push(Effect::Log(LogEntry {
+        level: LogLevel::Warn,
+        message: SAID.to_owned(),
+        fields: serde_json::Map::new(),
+    }));
+}
+
+impl<E: Event> Handle<E> for ScriptHook {
+    fn wants(&self, event: &E) -> Result<bool, BoxError> {
+        let Condition::Native(condition) = &self.condition else { return Ok(true) };
+        match Glance::at(event.view()).holds(condition, self.event()) {
+            Some(held) => held.map_err(|error| Box::new(condition_failed(&error)) as BoxError),
+            // What the event alone does not tell is found out when the hook is asked.
+            None => Ok(true),
+        }
+    }
+
+    fn handle<'a>(&'a self, ask: Ask<'a, E>) -> BoxFuture<'a, HookResult<E>> {
+        Box::pin(async move { self.answer(ask).await.map_err(|error| Box::new(error) as BoxError) })
+    }
+}

@@ -1,0 +1,312 @@
+//! An event as a script sees it: the payload.
+//!
+//! | event | fields |
+//! |---|---|
+//! | all | `agent`, `model`, `session`, `turn` |
+//! | `tool.pre` | `name`, `native_name`, `server`, `args`, `arguments` (the same), `call`, `step` |
+//! | `tool.post` | as `tool.pre`, and `result`, `error` |
+//! | `turn.start` | `prompt` |
+//! | `turn.end` | `response`, `logs`, `metrics` |
+//! | `completion.pre`, `completion.post` | `invocation`, `steps` |
+//! | `agent.stop` | `execution`, `reason`, `error`, `idle` |
+//! | `delegation.post_verify` | `type`, `result` |
+//! | `error` | `error`, `origin` |
+//!
+//! A field that is not known is there and `None`, so that a condition that asks for it is false and
+//! does not raise. A tool has the name that Tollgate's table gives it, whatever the host calls it
+//! (that is `native_name`): a guard of `run_command` is not passed by as `RUN_COMMAND`.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value};
+use tollgate_config::dialect::EventName;
+use tollgate_core::context::{Context, SessionContext, SessionInfo, TurnContext};
+use tollgate_core::event::{
+    Agent, Failure, ModelPost, ModelPre, SessionEnd, SessionStart, Stop, SubagentStop, ToolCall,
+    ToolError, ToolPost, ToolPre, TurnEnd, TurnStart,
+};
+use tollgate_core::{AnyEvent, EventRef, Kind, tools};
+
+use crate::analysis::{CondError, Condition, Payload, View};
+
+/// The payload of one dispatch as it is now, in the forms that are asked for.
+#[derive(Debug)]
+pub(crate) struct Projected {
+    pub(crate) fields: Map<String, Value>,
+    size: usize,
+    text: OnceLock<String>,
+}
+
+impl Projected {
+    pub(crate) fn of(event: EventRef<'_>, cx: &impl Context) -> Self {
+        let mut fields = own_fields(event);
+        surroundings(&mut fields, event, cx.session(), cx.current_turn());
+        Self::new(fields)
+    }
+
+    pub(crate) fn new(fields: Map<String, Value>) -> Self {
+        let size = fields.iter().map(|(name, value)| name.len() + size_of(value)).sum();
+        Self { fields, size, text: OnceLock::new() }
+    }
+
+    /// About how large it is, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// As JSON.
+    pub(crate) fn text(&self) -> &str {
+        self.text.get_or_init(|| serde_json::to_string(&self.fields).unwrap_or_default())
+    }
+}
+
+/// About how many bytes of JSON a value is.
+fn size_of(value: &Value) -> usize {
+    8 + match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size_of).sum(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + size_of(value)).sum()
+        }
+    }
+}
+
+/// What the event itself says.
+fn own_fields(event: EventRef<'_>) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
+    };
+    match event {
+        EventRef::ToolPre(event) => tool_call(&event.call, &mut put),
+        EventRef::ToolPost(event) => {
+            tool_call(&event.call, &mut put);
+            put("result", event.result.clone());
+            put("error", Value::Null);
+        }
+        EventRef::ToolError(event) => {
+            tool_call(&event.call, &mut put);
+            put("result", Value::Null);
+            put("error", event.error.clone().into());
+        }
+        EventRef::TurnStart(event) => put("prompt", event.prompt.clone().into()),
+        EventRef::TurnEnd(event) => put("response", event.response.clone().into()),
+        EventRef::ModelPre(event) => {
+            put("invocation", event.invocation.into());
+            put("steps", event.steps.into());
+        }
+        EventRef::ModelPost(event) => {
+            put("invocation", event.invocation.into());
+            put("steps", event.steps.into());
+        }
+        EventRef::Stop(event) => {
+            put("execution", event.execution.into());
+            put("reason", event.reason.clone().into());
+            put("error", event.error.clone().into());
+            put("idle", event.idle.into());
+        }
+        EventRef::SubagentStop(event) => {
+            put("type", event.kind.clone().into());
+            put("result", event.result.clone().unwrap_or_default());
+        }
+        EventRef::Failure(event) => {
+            put("error", event.error.clone().into());
+            put("origin", event.origin.clone().into());
+        }
+        // The others have no fields of their own, or are no events of Markdown hooks.
+        _ => {}
+    }
+    fields
+}
+
+fn tool_call(call: &ToolCall, put: &mut impl FnMut(&str, Value)) {
+    let args = Value::Object(call.args.clone());
+    put("name", name_of(call).into());
+    put("native_name", call.name.clone().into());
+    put("server", call.server.clone().into());
+    put("arguments", args.clone());
+    put("args", args);
+    put("call", call.id.clone().into());
+    put("step", call.step.into());
+}
+
+/// The tool's name in Tollgate's table, where the agent's own tool is in it.
+fn name_of(call: &ToolCall) -> &str {
+    let own = call.server.as_deref().is_none_or(str::is_empty);
+    let known = own.then(|| tools::lookup(&call.name)).flatten();
+    known.map_or(&call.name, |tool| tool.name)
+}
+
+/// Who the event is about.
+fn agent_and_model(event: EventRef<'_>) -> (Option<&Agent>, Option<&String>) {
+    macro_rules! of {
+        ($event:ident) => {
+            (Some(&$event.agent), $event.model.as_ref())
+        };
+    }
+    match event {
+        EventRef::ToolPre(event) => of!(event),
+        EventRef::ToolPost(event) => of!(event),
+        EventRef::ToolError(event) => of!(event),
+        EventRef::TurnStart(event) => of!(event),
+        EventRef::TurnEnd(event) => of!(event),
+        EventRef::ModelPre(event) => of!(event),
+        EventRef::ModelPost(event) => of!(event),
+        EventRef::Stop(event) => of!(event),
+        EventRef::SubagentStop(event) => of!(event),
+        EventRef::Failure(event) => of!(event),
+        EventRef::SessionStart(event) => of!(event),
+        EventRef::SessionEnd(event) => of!(event),
+        _ => (None, None),
+    }
+}
+
+/// What is known beside the event: the agent, the model, the session, the turn.
+fn surroundings(
+    fields: &mut Map<String, Value>,
+    event: EventRef<'_>,
+    session: &SessionContext,
+    turn: Option<&TurnContext>,
+) {
+    let (agent, model) = agent_and_model(event);
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
+    };
+    put("agent", json(agent));
+    put("model", model.cloned().into());
+    put("turn", turn.map(TurnContext::number).into());
+    put("session", json(Some(session.info())));
+    if matches!(event, EventRef::TurnEnd(_)) {
+        put("logs", json(turn.map(|turn| turn.log().entries())));
+        put("metrics", session.ledger().metrics().into());
+    }
+}
+
+fn json(value: Option<impl serde::Serialize>) -> Value {
+    value.and_then(|value| serde_json::to_value(value).ok()).unwrap_or_default()
+}
+
+/// The payload of a test: what it says, and for all other fields what a new session has.
+pub(crate) fn of_test(event: &EventName, said: &Value) -> Result<Map<String, Value>, String> {
+    let Value::Object(said) = said else {
+        return Err("the payload of a test is a JSON object".to_owned());
+    };
+    let is_error = said.get("error").is_some_and(|error| !error.is_null());
+    let kind = match event.kinds {
+        // A tool that failed is the second event of its name.
+        [_, second, ..] if is_error => *second,
+        [first, ..] => *first,
+        [] => return Err("the event has no kind".to_owned()),
+    };
+    let session = SessionContext::new(SessionInfo::default());
+    let turn = session.turn();
+    let event_of = sample(kind);
+    let mut fields = own_fields(event_of.view());
+    surroundings(&mut fields, event_of.view(), &session, Some(&turn));
+    for (name, value) in said {
+        if !fields.contains_key(name) {
+            let known: Vec<_> = fields.keys().map(|key| format!("`{key}`")).collect();
+            return Err(format!(
+                "`{name}` is no field of {}; it has {}",
+                event.name,
+                known.join(", ")
+            ));
+        }
+        fields.insert(name.clone(), value.clone());
+    }
+    let same = |fields: &mut Map<String, Value>, from: &str, to: &str| {
+        if let (Some(value), false) = (said.get(from), said.contains_key(to)) {
+            fields.insert(to.to_owned(), value.clone());
+        }
+    };
+    same(&mut fields, "args", "arguments");
+    same(&mut fields, "arguments", "args");
+    same(&mut fields, "name", "native_name");
+    Ok(fields)
+}
+
+/// An event of a kind, with nothing in it.
+fn sample(kind: Kind) -> AnyEvent {
+    match kind {
+        Kind::ToolPre => ToolPre::default().into(),
+        Kind::ToolPost => ToolPost::default().into(),
+        Kind::ToolError => ToolError::default().into(),
+        Kind::TurnStart => TurnStart::default().into(),
+        Kind::TurnEnd => TurnEnd::default().into(),
+        Kind::ModelPre => ModelPre::default().into(),
+        Kind::ModelPost => ModelPost::default().into(),
+        Kind::Stop => Stop::default().into(),
+        Kind::SubagentStop => SubagentStop::default().into(),
+        Kind::Failure => Failure::default().into(),
+        Kind::SessionEnd => SessionEnd::default().into(),
+        _ => SessionStart::default().into(),
+    }
+}
+
+/// An event as the conditions of hooks look at it, without making anything of it first.
+#[derive(Debug)]
+pub(crate) struct Glance<'a> {
+    event: EventRef<'a>,
+    /// Whether something was asked about all of the payload, which the event is not.
+    beyond: Cell<bool>,
+}
+
+impl<'a> Glance<'a> {
+    pub(crate) fn at(event: EventRef<'a>) -> Self {
+        Self { event, beyond: Cell::new(false) }
+    }
+
+    /// Whether a condition holds, where the event alone can tell.
+    pub(crate) fn holds(
+        &self,
+        condition: &Condition,
+        event: &str,
+    ) -> Option<Result<bool, CondError>> {
+        let held = condition.eval(event, self);
+        let is_open = self.beyond.get() || held == Err(CondError::NotNative);
+        (!is_open).then_some(held)
+    }
+
+    fn field(&self, key: &str) -> Option<View<'_>> {
+        let text = |text: &'a str| View::Str(text.into());
+        let optional = |value: Option<&'a String>| value.map_or(View::None, |value| text(value));
+        let call = match self.event {
+            EventRef::ToolPre(event) => Some(&event.call),
+            EventRef::ToolPost(event) => Some(&event.call),
+            EventRef::ToolError(event) => Some(&event.call),
+            _ => None,
+        };
+        if key == "model" {
+            return Some(optional(agent_and_model(self.event).1));
+        }
+        match (self.event, call, key) {
+            (_, Some(call), "name") => Some(text(name_of(call))),
+            (_, Some(call), "native_name") => Some(text(&call.name)),
+            (_, Some(call), "server") => Some(optional(call.server.as_ref())),
+            (_, Some(call), "args" | "arguments") => Some(View::Dict(&call.args)),
+            (EventRef::TurnStart(event), _, "prompt") => Some(text(&event.prompt)),
+            (EventRef::TurnEnd(event), _, "response") => Some(text(&event.response)),
+            (EventRef::Stop(event), _, "reason") => Some(text(&event.reason)),
+            (EventRef::SubagentStop(event), _, "type") => Some(text(&event.kind)),
+            _ => None,
+        }
+    }
+}
+
+impl Payload for Glance<'_> {
+    fn get(&self, key: &str) -> Option<View<'_>> {
+        // Whether there is no such field at all is the whole payload's to tell.
+        Some(self.field(key).unwrap_or(View::Other))
+    }
+
+    fn len(&self) -> usize {
+        self.beyond.set(true);
+        0
+    }
+
+    fn each(&self, _visit: &mut dyn FnMut(&str, View<'_>) -> bool) {
+        self.beyond.set(true);
+    }
+}

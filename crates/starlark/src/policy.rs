@@ -1,0 +1,299 @@
+//! `policy.star`: policies as a file.
+//!
+//! The file is Starlark with one namespace more, `policy`, whose functions make rules:
+//!
+//! ```python
+//! policy.deny("*")
+//! policy.allow("view_file")
+//! policy.deny("run_command", when = lambda args: "rm" in args.get("CommandLine", ""))
+//! policy.ask_user("run_command")
+//! ```
+//!
+//! What stands at its top level runs once, when the file is loaded ([`Rules::compile`]); what comes
+//! of it is data ([`RuleSpec`]), of which the engine's own rules are made ([`into_policies`]). Only
+//! the conditions are left to run at a call: most have a native form ([`Natives`]), the others are
+//! asked in Starlark ([`Rules::holds`]).
+
+mod build;
+mod builders;
+mod check;
+mod native;
+mod simple;
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use starlark::any::ProvidesStaticType;
+use starlark::environment::{Globals, GlobalsBuilder, Module};
+use starlark::eval::Evaluator;
+use starlark::values::OwnedFrozenValue;
+
+pub(crate) use build::{ConditionFor, Elsewhere, into_policies};
+pub(crate) use check::check;
+pub(crate) use native::Natives;
+pub(crate) use simple::is_simple;
+
+use crate::analysis::Problem;
+use crate::convert::dict;
+use crate::sandbox::{self, Failed, Limits, Part};
+
+/// The most rules that a file may make.
+pub(crate) const MOST_RULES: usize = 10_000;
+
+/// How many bytes the texts of all rules may have together.
+pub(crate) const LARGEST_RULES: usize = 1024 * 1024;
+
+/// What a rule does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Effect {
+    Allow,
+    Deny,
+    Ask,
+}
+
+/// What one call of a builder made. It goes to the host from wherever the file was run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RuleSpec {
+    /// `policy.allow`, `policy.deny`, `policy.ask_user`.
+    Rule {
+        effect: Effect,
+        tool: String,
+        /// Which condition of the file it has.
+        when: Option<usize>,
+        reason: String,
+        name: String,
+        /// The byte of the file where the call begins; so in all that follow.
+        at: usize,
+    },
+    AllowAll {
+        at: usize,
+    },
+    DenyAll {
+        at: usize,
+    },
+    /// `policy.allow_mcp` and its kin. Without tools it is about all of the server.
+    Mcp {
+        effect: Effect,
+        server: String,
+        tools: Option<Vec<String>>,
+        at: usize,
+    },
+    ConfirmRunCommand {
+        at: usize,
+    },
+    WorkspaceOnly {
+        roots: Vec<String>,
+        at: usize,
+    },
+    SafeDefaults {
+        at: usize,
+    },
+}
+
+impl RuleSpec {
+    /// The byte of the file where its call begins.
+    pub(crate) const fn at(&self) -> usize {
+        match self {
+            Self::Rule { at, .. }
+            | Self::AllowAll { at }
+            | Self::DenyAll { at }
+            | Self::Mcp { at, .. }
+            | Self::ConfirmRunCommand { at }
+            | Self::WorkspaceOnly { at, .. }
+            | Self::SafeDefaults { at } => *at,
+        }
+    }
+
+    /// Which condition of the file it has.
+    pub(crate) const fn when(&self) -> Option<usize> {
+        match self {
+            Self::Rule { when, .. } => *when,
+            _ => None,
+        }
+    }
+
+    /// How large its texts are.
+    fn size(&self) -> usize {
+        match self {
+            Self::Rule { tool, reason, name, .. } => tool.len() + reason.len() + name.len(),
+            Self::Mcp { server, tools, .. } => {
+                // Each of them becomes a rule with a name that has the server in it.
+                let tools = tools.as_deref().unwrap_or_default();
+                tools.iter().map(|tool| tool.len() + server.len()).sum::<usize>() + server.len()
+            }
+            Self::WorkspaceOnly { roots, .. } => roots.iter().map(String::len).sum(),
+            Self::AllowAll { .. }
+            | Self::DenyAll { .. }
+            | Self::ConfirmRunCommand { .. }
+            | Self::SafeDefaults { .. } => 0,
+        }
+    }
+}
+
+/// A policy file whose top level has run, in the process that evaluates its conditions.
+pub(crate) struct Rules {
+    specs: Vec<RuleSpec>,
+    conditions: Vec<OwnedFrozenValue>,
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules").field("specs", &self.specs).finish_non_exhaustive()
+    }
+}
+
+impl Rules {
+    /// Checks and compiles a file, and runs what stands at its top level.
+    pub(crate) fn compile(text: &str, limits: Limits) -> Result<Self, Failed> {
+        let ast = check(text).map_err(|problems| first(&problems))?;
+        let making = Making::default();
+        let module = Module::with_temp_heap(|module| {
+            {
+                let mut eval = Evaluator::new(&module);
+                eval.extra = Some(&making);
+                limit(&mut eval, limits)?;
+                eval.eval_module(ast, globals()).map_err(|error| failed(&error))?;
+            }
+            module.freeze().map_err(|error| Failed::new(format!("{error:?}")))
+        })?;
+        let condition = |place| {
+            let value = module.get_option(&kept_as(place));
+            value.ok().flatten().ok_or_else(|| Failed::new("a condition was lost"))
+        };
+        let conditions = (0..making.conditions.get()).map(condition).collect::<Result<_, _>>()?;
+        Ok(Self { specs: making.in_force()?, conditions })
+    }
+
+    /// The rules in force, in their order.
+    pub(crate) fn specs(&self) -> &[RuleSpec] {
+        &self.specs
+    }
+
+    /// Whether a condition holds for the arguments of a call. As in Python, any value counts as
+    /// true or false.
+    pub(crate) fn holds(
+        &self,
+        place: usize,
+        args: &Map<String, Json>,
+        limits: Limits,
+    ) -> Result<bool, Failed> {
+        let condition = self
+            .conditions
+            .get(place)
+            .ok_or_else(|| Failed::new(format!("the file has no condition {place}")))?;
+        Module::with_temp_heap(|module| {
+            let mut eval = Evaluator::new(&module);
+            limit(&mut eval, limits)?;
+            let heap = module.heap();
+            let condition = heap.access_owned_frozen_value(condition);
+            let held = eval.eval_function(condition, &[dict(args, heap)], &[]);
+            held.map(starlark::values::Value::to_bool).map_err(|error| failed(&error))
+        })
+    }
+}
+
+/// The name under which a condition is kept: one that no file can use.
+fn kept_as(place: usize) -> String {
+    format!("condition {place}")
+}
+
+/// What the builders of one file have made.
+#[derive(Default, ProvidesStaticType)]
+struct Making {
+    rules: RefCell<Vec<RuleSpec>>,
+    /// Places in `rules`, once `policy.enforce` was called.
+    enforced: RefCell<Option<Vec<usize>>>,
+    conditions: Cell<usize>,
+    size: Cell<usize>,
+}
+
+impl Making {
+    /// The rules that are to be enforced: those given to `policy.enforce` or, where it was never
+    /// called, all.
+    fn in_force(self) -> Result<Vec<RuleSpec>, Failed> {
+        let rules = self.rules.into_inner();
+        let Some(enforced) = self.enforced.into_inner() else { return Ok(rules) };
+        let mut left_out = vec![true; rules.len()];
+        for place in &enforced {
+            if let Some(left_out) = left_out.get_mut(*place) {
+                *left_out = false;
+            }
+        }
+        // Whoever wrote it thinks that it counts.
+        if let Some((rule, _)) = rules.iter().zip(left_out).find(|(_, left_out)| *left_out) {
+            return Err(Failed {
+                message: "this rule is in no list given to policy.enforce: put it into one, or \
+                          leave out policy.enforce and all rules count"
+                    .to_owned(),
+                at: Some((Part::Script, rule.at())),
+            });
+        }
+        Ok(enforced.iter().filter_map(|place| rules.get(*place).cloned()).collect())
+    }
+}
+
+/// The names that policy files have: those of scripts that only compute, and `policy`.
+fn globals() -> &'static Globals {
+    static GLOBALS: OnceLock<Globals> = OnceLock::new();
+    GLOBALS.get_or_init(|| {
+        // Building the standard ones takes milliseconds, so they are shared.
+        let scripts = sandbox::globals();
+        let mut builder = GlobalsBuilder::new().with_namespace("policy", builders::register);
+        builder.frozen_heap().add_reference(scripts.heap());
+        for (name, value) in scripts.iter().filter(|(name, _)| check::is_known(name)) {
+            builder.set(name, value);
+        }
+        builder.build()
+    })
+}
+
+fn limit(eval: &mut Evaluator<'_, '_, '_>, limits: Limits) -> Result<(), Failed> {
+    let failed = |error: anyhow::Error| Failed::new(error.to_string());
+    eval.set_max_tick_count(limits.steps).map_err(failed)?;
+    eval.set_max_heap_size(limits.heap).map_err(failed)?;
+    if let Some(until) = Instant::now().checked_add(limits.time) {
+        eval.set_check_cancelled(Box::new(move || Instant::now() > until));
+    }
+    Ok(())
+}
+
+/// What the language says of a failure, as a person would want to read it.
+fn failed(error: &starlark::Error) -> Failed {
+    let said = error.without_diagnostic().to_string();
+    let said = said.strip_prefix("error: ").unwrap_or(&said).trim();
+    let message = if matches!(error.kind(), starlark::ErrorKind::Fail(_)) {
+        said.strip_prefix("fail: ").unwrap_or(said).to_owned()
+    } else if said.contains("tick") && said.contains("limit") {
+        "it took more steps than a policy may".to_owned()
+    } else if said.contains("heap") && said.contains("limit") {
+        "it used more memory than a policy may".to_owned()
+    } else if said.to_ascii_lowercase().contains("cancel") {
+        "it took longer than a policy may".to_owned()
+    } else {
+        said.lines().next().unwrap_or("it failed").to_owned()
+    };
+    let at = error.span().map(|place| (Part::Script, place.span.begin().get() as usize));
+    Failed { message, at }
+}
+
+/// The first of the problems of a file: who wants all of them asks [`check`].
+fn first(problems: &[Problem]) -> Failed {
+    match problems.first() {
+        Some(problem) => Failed {
+            message: match &problem.help {
+                Some(help) => format!("{}: {help}", problem.message),
+                None => problem.message.clone(),
+            },
+            at: Some((Part::Script, problem.range.start)),
+        },
+        None => Failed::new("the file cannot be read"),
+    }
+}

@@ -20,6 +20,8 @@ use tollgate_exec::worker::{self, Limits, Start, Turn, Workers};
 
 const LENGTH: usize = 500;
 const TIME: Duration = Duration::from_secs(10);
+/// Longer than a host looks for an answer by itself.
+const BUSY: Duration = Duration::from_micros(300);
 
 fn main() {
     let began = Instant::now();
@@ -80,6 +82,10 @@ fn main() {
         })
         .collect();
     println!("with one call to the host: {}", figures(&mut calls));
+    let mut slow: Vec<_> = (0..1000)
+        .map(|_| timed(|| drop(lease.ask(b"busy", TIME).wait().unwrap())).saturating_sub(BUSY))
+        .collect();
+    println!("with {BUSY:?} of work, without that: {}", figures(&mut slow));
     drop(lease);
 
     let mut leases: Vec<_> =
@@ -104,7 +110,12 @@ fn main() {
 }
 
 fn answer(request: &[u8], call: &mut dyn FnMut(&[u8]) -> Vec<u8>) -> Vec<u8> {
-    if request == b"call" { call(request) } else { request.to_vec() }
+    match request {
+        b"call" => return call(request),
+        b"busy" => Pause::Busy(BUSY).make(),
+        _ => {}
+    }
+    request.to_vec()
 }
 
 fn echo() {

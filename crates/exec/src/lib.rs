@@ -18,7 +18,8 @@
 //! ```
 //!
 //! [`Executor::run`] returns a future for any async runtime. For a program that is itself run as a
-//! command, for one answer, there is [`supervise`].
+//! command, for one answer, there is [`supervise`]. Work that is asked for again and again is done
+//! by [workers](worker): processes under limits that stay.
 //!
 //! # How
 //!

@@ -1,6 +1,7 @@
 //! The thread that starts workers, watches over them, and buries them.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -59,36 +60,30 @@ pub(crate) fn attend<T>(pool: &Arc<Pool<T>>) {
     loop {
         let now = Instant::now();
         let mut out = Outbox::new();
-        let unwanted;
-        let to_start = {
+        let (to_start, unwanted, done) = {
             let mut state = pool.lock();
             state.looks_at = None;
             state.expire(now, pool.most(), &mut out);
             state.settle(pool.most(), &mut out);
-            let closed = state.closed;
-            while (state.idle.len() > 1 || (closed && !state.idle.is_empty()))
-                && let Some(oldest) = state.idle.front()
-                && (closed || now.saturating_duration_since(oldest.since) >= pool.limits.idle)
-                && let Some(oldest) = state.idle.pop_front()
-            {
-                out.retired.push(oldest.held);
-            }
-            unwanted = closed && state.needing.is_empty() && state.waiting.is_empty();
-            let mut wanted = state.needing.len().saturating_sub(state.starting);
-            if std::mem::take(&mut state.warm) && state.idle.is_empty() && state.starting == 0 {
-                wanted = wanted.max(1);
-            }
-            state.starting += wanted;
-            let busy = !wards.is_empty() || wanted > 0 || !state.waiting.is_empty();
-            if busy {
+            state.retire(now, pool.limits.idle, &mut out);
+            let alive = wards.iter().any(|ward: &Ward| !ward.worker.is_killed());
+            let to_start = state.count_starts(alive);
+            let unwanted = state.closed && state.needing.is_empty() && state.waiting.is_empty();
+            if !wards.is_empty() || to_start > 0 || !state.waiting.is_empty() {
                 idle_since = now;
-            } else if closed || now.saturating_duration_since(idle_since) >= IDLE {
-                state.attended = false;
-                return;
             }
-            wanted
+            let done = wards.is_empty()
+                && to_start == 0
+                && state.waiting.is_empty()
+                && (state.closed || now.saturating_duration_since(idle_since) >= IDLE);
+            // From here on, whoever wants something has to start another thread.
+            state.attended = !done;
+            (to_start, unwanted, done)
         };
         out.send(pool);
+        if done {
+            return;
+        }
         for _ in 0..to_start {
             match start(pool) {
                 Ok(ward) => wards.push(ward),
@@ -124,6 +119,7 @@ fn start<T>(pool: &Pool<T>) -> Result<Ward, String> {
         process: pool.process,
         memory: pool.limits.memory,
         watch: Mutex::new(Watch::default()),
+        killed: AtomicBool::new(false),
         end: OnceLock::new(),
     });
     Ok(Ward {
@@ -226,7 +222,10 @@ fn greet<T>(pool: &Arc<Pool<T>>, ward: &mut Ward) {
         let mut state = pool.lock();
         state.starting = state.starting.saturating_sub(1);
         let held = Held::new(Arc::clone(&ward.worker));
-        state.idle.push_back(Idle { held, since: Instant::now() });
+        let now = Instant::now();
+        state.idle.push_back(Idle { held, since: now });
+        // Who has waited for it for too long does not get it.
+        state.expire(now, pool.most(), &mut out);
         state.settle(pool.most(), &mut out);
     }
     out.send(pool);

@@ -291,7 +291,8 @@ impl Board {
     }
 
     /// The host waits for its turn, for a moment: without a timer, which costs more than the wait,
-    /// but yielding, as the worker may need this very processor.
+    /// but yielding, as the worker may need this very processor. If it goes on to need it, the
+    /// moment is as long as the system lets it run at a time.
     pub(crate) fn linger(&self, waited_since: u32, moment: Duration) -> Look {
         let began = Instant::now();
         loop {

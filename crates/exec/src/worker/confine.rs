@@ -74,7 +74,6 @@ const REFUSED: &[c_long] = &[
     libc::SYS_openat2,
     libc::SYS_open_by_handle_at,
     libc::SYS_unlinkat,
-    libc::SYS_renameat,
     libc::SYS_renameat2,
     libc::SYS_mkdirat,
     libc::SYS_mknodat,
@@ -121,6 +120,8 @@ const REFUSED: &[c_long] = &[
     libc::SYS_rmdir,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_renameat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_mkdir,
     #[cfg(target_arch = "x86_64")]

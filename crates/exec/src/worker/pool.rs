@@ -14,7 +14,7 @@ use crate::worker::attend::attend;
 use crate::worker::error::WorkerError;
 use crate::worker::lease::Lease;
 use crate::worker::leasing::Leasing;
-use crate::worker::queue::{Held, Idle, Looks, Outbox, State, Waiter};
+use crate::worker::queue::{Held, Idle, Outbox, State, Waiter};
 use crate::worker::start::{Limits, Start};
 
 /// How many leases there may be within each other.
@@ -156,13 +156,7 @@ impl<T> Pool<T> {
 
     /// Has the attending thread look at this time at the latest.
     pub(crate) fn wake_by(&self, deadline: Option<Instant>) {
-        let looks_at = self.lock().looks_at;
-        let in_time = match (looks_at, deadline) {
-            (Some(_), None) => true,
-            (Some(Looks::At(at)), Some(deadline)) => at <= deadline,
-            (None, _) | (Some(Looks::Never), Some(_)) => false,
-        };
-        if !in_time {
+        if !self.lock().is_looked_at_by(deadline) {
             self.ring();
         }
     }
@@ -170,7 +164,7 @@ impl<T> Pool<T> {
     /// Takes a worker back, or the news that there is none to be had back.
     pub(crate) fn give_back(self: &Arc<Self>, held: Option<Held<T>>, nested: bool) {
         let mut out = Outbox::new();
-        let starve = {
+        let look = {
             let mut state = self.lock();
             state.release(nested);
             if let Some(held) = held {
@@ -184,13 +178,14 @@ impl<T> Pool<T> {
                 }
             }
             state.settle(self.most, &mut out);
-            // Also if there is now more than one, which does not stay.
             state.warm
                 || state.needing.len() > state.starting
-                || (state.idle.len() > 1 && matches!(state.looks_at, Some(Looks::Never)))
+                // Those who may not stay have to be seen to in time.
+                || (state.idle.len() > 1
+                    && !state.is_looked_at_by(Instant::now().checked_add(self.limits.idle)))
         };
         out.send(self);
-        if starve {
+        if look {
             self.ring();
         }
     }

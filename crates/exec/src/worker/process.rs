@@ -1,6 +1,7 @@
 //! One worker, seen from the host.
 
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
@@ -25,6 +26,7 @@ pub(crate) struct Worker {
     /// What it may have above its baseline.
     pub(crate) memory: u64,
     pub(crate) watch: Mutex<Watch>,
+    pub(crate) killed: AtomicBool,
     pub(crate) end: OnceLock<End>,
 }
 
@@ -102,6 +104,7 @@ impl Worker {
 
     pub(crate) fn kill(&self) {
         if self.process == std::process::id() {
+            self.killed.store(true, Ordering::Release);
             let _ = pidfd_send_signal(&self.handle, Signal::KILL);
         }
     }
@@ -113,6 +116,10 @@ impl Worker {
             Waited::Ended(_, RawEnd::Signaled(signal)) => Some(Status::Signaled(signal)),
             Waited::Alive | Waited::Nobody => None,
         }
+    }
+
+    pub(crate) fn is_killed(&self) -> bool {
+        self.killed.load(Ordering::Acquire)
     }
 
     pub(crate) fn has_ended(&self) -> bool {

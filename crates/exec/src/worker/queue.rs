@@ -170,6 +170,40 @@ impl<T> State<T> {
         }
     }
 
+    /// Lets those go that have been idle for too long; one may stay, unless nobody is left who could
+    /// need it.
+    pub(crate) fn retire(&mut self, now: Instant, after: Duration, out: &mut Outbox<T>) {
+        let stay = usize::from(!self.closed);
+        while self.idle.len() > stay
+            && let Some(oldest) = self.idle.front()
+            && (self.closed || now.saturating_duration_since(oldest.since) >= after)
+            && let Some(oldest) = self.idle.pop_front()
+        {
+            out.retired.push(oldest.held);
+        }
+    }
+
+    /// How many workers to start, given whether any is alive. They count as being started from now
+    /// on.
+    pub(crate) fn count_starts(&mut self, alive: bool) -> usize {
+        let mut wanted = self.needing.len().saturating_sub(self.starting);
+        let warm = std::mem::take(&mut self.warm) && !self.closed;
+        if warm && !alive {
+            wanted = wanted.max(1);
+        }
+        self.starting += wanted;
+        wanted
+    }
+
+    /// Whether the attending thread is going to look by this time.
+    pub(crate) fn is_looked_at_by(&self, deadline: Option<Instant>) -> bool {
+        match (self.looks_at, deadline) {
+            (Some(_), None) => true,
+            (Some(Looks::At(at)), Some(deadline)) => at <= deadline,
+            (None, _) | (Some(Looks::Never), Some(_)) => false,
+        }
+    }
+
     /// When somebody's time runs out, or a worker has been idle for long enough.
     pub(crate) fn next(&self, idle: Duration) -> Option<Instant> {
         let waiters = self.waiting.iter().chain(&self.needing).filter_map(|w| w.deadline);

@@ -4,6 +4,7 @@
 //! * [`dialect`]: each file format, with both halves of its codec;
 //! * [`layers`], [`trust`]: where files are looked for, and whether they may run;
 //! * [`settings`], [`guard`]: what `config.toml` says, and the hook that keeps agents from all this;
+//! * [`script`]: what runs scripts, and is plugged in;
 //! * [`load`], [`hooks`]: from files to hooks in force, and again on request.
 
 mod command;

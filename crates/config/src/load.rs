@@ -6,6 +6,7 @@
 
 mod closed;
 mod find;
+mod missing;
 mod negation;
 mod protected;
 mod scripts;
@@ -390,60 +391,6 @@ impl Loader<'_> {
             }
         }
         self.loaded.diagnostics.extend(report.into_diagnostics());
-    }
-
-    /// Files of the project that were trusted and are gone: what they guarded is guarded no more.
-    fn missing(&mut self, trust: &Trust) {
-        if let Trust::Unknown(diagnostic) = trust {
-            self.loaded.registrations.extend(closed_for_all(&diagnostic.line()));
-            self.loaded.diagnostics.push((**diagnostic).clone());
-            self.loaded.is_sound = false;
-        }
-        self.settings_not_trusted(trust);
-        let Trust::Changed(changes) = trust else { return };
-        let Some(root) = &self.setup.places.project else { return };
-        let there: Vec<PathBuf> = self.loaded.files.iter().map(|file| file.path.clone()).collect();
-        for change in changes {
-            let path = root.join(&change.path);
-            let Some(place) = self.setup.places.place_of(&path) else { continue };
-            if place.layer != Layer::Project || there.contains(&path) {
-                continue;
-            }
-            let source = Arc::new(SourceFile::new(&path, ""));
-            self.refuse(&source, &place, change.code(), &change.to_string());
-            self.loaded.files.push(LoadedFile {
-                path,
-                dialect: place.format.dialect(),
-                layer: place.layer,
-                state: FileState::Changed,
-                hooks: 0,
-            });
-        }
-    }
-
-    /// The project's settings, where nobody has trusted them, or where they are all that was.
-    fn settings_not_trusted(&mut self, trust: &Trust) {
-        let Some(file) = self.setup.places.settings().project else { return };
-        match trust {
-            Trust::Untrusted if file.symlink_metadata().is_ok() => {
-                let message = "nobody has trusted the settings of this project: they do not count";
-                let said = Diagnostic::of_file(file, Code::NotTrusted, message)
-                    .help("look at them, then trust them: `tollgate trust`");
-                self.loaded.diagnostics.push(said);
-            }
-            Trust::Changed(changes) => {
-                let root = file.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
-                if let Some(change) = changes.iter().find(|change| root.join(&change.path) == file)
-                {
-                    let said = Diagnostic::of_file(&file, change.code(), change.to_string())
-                        .help("look at what has changed, then trust it again: `tollgate trust`");
-                    self.loaded.registrations.extend(closed_for_all(&said.line()));
-                    self.loaded.diagnostics.push(said);
-                    self.loaded.is_sound = false;
-                }
-            }
-            _ => {}
-        }
     }
 
     /// Says why a file is not in force, and closes its gates.

@@ -18,6 +18,48 @@ use crate::settings::Settings;
 ///
 /// It is asked once for each load of the files; what a load makes lives as long as the hooks that
 /// came of it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tollgate_config::diagnostic::{Code, Report};
+/// use tollgate_config::dialect::harness::Artifact;
+/// use tollgate_config::layers::Places;
+/// use tollgate_config::load::{Setup, load};
+/// use tollgate_config::script::{Listed, Script, ScriptEngine, ScriptLoad};
+/// use tollgate_config::settings::Settings;
+/// use tollgate_core::prelude::*;
+///
+/// /// Runs nothing, and says so of each file.
+/// #[derive(Debug)]
+/// struct Refuses;
+///
+/// impl ScriptEngine for Refuses {
+///     fn load<'a>(&'a self, _settings: &Settings) -> Box<dyn ScriptLoad + 'a> {
+///         Box::new(Refuses)
+///     }
+/// }
+///
+/// impl ScriptLoad for Refuses {
+///     fn hook(&mut self, hook: &Arc<Artifact>, report: &mut Report) -> Option<Script> {
+///         report.add(Code::NotAllowedInScript, hook.script.span(0..1), "no scripts today");
+///         None
+///     }
+///
+///     fn policy(&mut self, _layer: Layer, _report: &mut Report) -> Option<Registration> {
+///         None
+///     }
+///
+///     fn done(self: Box<Self>, _catalogue: Vec<Listed>) {}
+/// }
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let folder = directory.path().join("system/hooks");
+/// # std::fs::create_dir_all(&folder)?;
+/// std::fs::write(folder.join("guard.md"), "---\nevent: tool.pre\nscript: allow()\n---\n")?;
+/// let loaded = load(&Setup::new(Places::below(directory.path())).scripts(Refuses));
+/// assert!(loaded.diagnostics[0].line().ends_with("guard.md:3:9: error TG086: no scripts today"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait ScriptEngine: fmt::Debug + Send + Sync {
     /// Begins a load. The settings are those in force.
     fn load<'a>(&'a self, settings: &Settings) -> Box<dyn ScriptLoad + 'a>;

@@ -271,17 +271,31 @@ fn failed(error: &starlark::Error) -> Failed {
     let said = said.strip_prefix("error: ").unwrap_or(&said).trim();
     let message = if matches!(error.kind(), starlark::ErrorKind::Fail(_)) {
         said.strip_prefix("fail: ").unwrap_or(said).to_owned()
-    } else if said.contains("tick") && said.contains("limit") {
-        "it took more steps than a policy may".to_owned()
-    } else if said.contains("heap") && said.contains("limit") {
-        "it used more memory than a policy may".to_owned()
-    } else if said.to_ascii_lowercase().contains("cancel") {
-        "it took longer than a policy may".to_owned()
     } else {
-        said.lines().next().unwrap_or("it failed").to_owned()
+        in_our_words(said)
     };
     let at = error.span().map(|place| (Part::Script, place.span.begin().get() as usize));
     Failed { message, at }
+}
+
+fn in_our_words(said: &str) -> String {
+    // What a limit says begins with it; elsewhere such words may be the file's own.
+    let first = said.lines().next().unwrap_or_default();
+    let start: String = first.chars().take(60).collect::<String>().to_ascii_lowercase();
+    if start.contains("tick") && start.contains("limit") {
+        return "it took more steps than a policy may".to_owned();
+    }
+    if start.contains("heap") && start.contains("limit") {
+        return "it used more memory than a policy may".to_owned();
+    }
+    if start.contains("cancel") {
+        return "it took longer than a policy may".to_owned();
+    }
+    let mut letters = first.chars();
+    match letters.next() {
+        Some(letter) => letter.to_lowercase().chain(letters).collect(),
+        None => "it failed".to_owned(),
+    }
 }
 
 /// The first of the problems of a file: who wants all of them asks [`check`].

@@ -39,8 +39,12 @@ fn scripts() {
     for case in cases("scripts.json").as_array().unwrap() {
         let name = case["name"].as_str().unwrap();
         let lines = case["script"].as_array().unwrap();
-        let text: String =
-            lines.iter().map(|line| format!("{}\n", line.as_str().unwrap())).collect();
+        let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+        let text = lines.join(
+            "
+",
+        ) + "
+";
         let found = match check_script(&text, &SCRIPT) {
             Ok(checked) => checked.warnings,
             Err(problems) => problems,

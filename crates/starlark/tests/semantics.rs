@@ -41,7 +41,6 @@ struct HookRow {
     event: String,
     priority: Option<i32>,
     when: Option<String>,
-    timeout: Option<String>,
     body: Lines,
 }
 
@@ -114,10 +113,8 @@ impl HookRow {
         if let Some(when) = &self.when {
             let _ = writeln!(text, "when: {}", Value::from(when.as_str()));
         }
-        if let Some(timeout) = &self.timeout {
-            let _ = writeln!(text, "timeout: {timeout}");
-        }
-        text.push_str("script: |\n  def handle(event, payload):\n");
+        // However busy the machine is.
+        text.push_str("timeout: 10s\nscript: |\n  def handle(event, payload):\n");
         let lines = match &self.body {
             Lines::One(line) => std::slice::from_ref(line),
             Lines::Many(lines) => lines,
@@ -138,14 +135,18 @@ fn bench(engine: &Starlark, row: &Row) -> Bench {
     let texts: Vec<_> =
         row.hooks.iter().map(|(name, hook)| (format!("{name}.md"), hook.text())).collect();
     let files: Vec<_> = texts.iter().map(|(name, text)| (&**name, &**text)).collect();
-    let bench = Bench::with(engine.clone(), &files, &row.settings);
+    let bench = Bench::unchecked(engine.clone(), &files, &row.settings);
+    // One that may end without a decision is warned of, and that is some of them.
+    let wrong = bench.hooks.in_force().diagnostics.iter().find(|found| found.is_error()).cloned();
+    assert!(wrong.is_none(), "{}: {:?}", row.name, wrong.map(|found| found.line()));
     for (key, value) in &row.cache {
         bench.session.ledger().cache_set(key, value.clone());
     }
     bench
 }
 
-async fn check(at: &str, bench: &Bench, turn: &TurnContext, step: &Step) {
+/// What is different from what a step expects.
+async fn check(bench: &Bench, turn: &TurnContext, step: &Step) -> Vec<String> {
     let event = AnyEvent::from_value(step.event.parse().unwrap(), step.payload.clone()).unwrap();
     let operation = turn.operation();
     let runner = bench.hooks.runner();
@@ -154,60 +155,85 @@ async fn check(at: &str, bench: &Bench, turn: &TurnContext, step: &Step) {
         outcome = runner.dispatch_any(&operation, event.clone()).await;
     }
     let cut_off = runner.drain(Duration::from_secs(20)).await;
-    assert!(cut_off.is_empty(), "{at}: {cut_off:?}");
-    let Expect { decision, reason, payload, extra, asked, errors, detail, .. } = &step.expect;
-    let AnyOutcome { record, .. } = &outcome;
-    let shown = serde_json::to_string_pretty(record).unwrap();
-    assert_eq!(&serde_json::to_value(&outcome.decision).unwrap(), decision, "{at}: {shown}");
-    let reason = if reason == "closed" { CLOSED } else { reason };
-    assert_eq!(outcome.reason, reason, "{at}: {shown}");
-    assert_eq!(&outcome.extra, extra, "{at}: {shown}");
-    let found = outcome.event.to_value();
-    for (name, value) in payload {
-        assert_eq!(&found[name], value, "{at}: `{name}` of {found}: {shown}");
+    let mut different = Different::default();
+    different.unless_same("cut off", &json!(cut_off), &json!([]));
+    different.of_outcome(&outcome, &step.expect);
+    different.of_ledger(bench, turn, &step.expect);
+    if !different.0.is_empty() {
+        different.0.push(serde_json::to_string_pretty(&outcome.record).unwrap());
     }
-    let name_of = |line| record.hook(line).unwrap().name.clone();
-    if let Some(asked) = asked {
-        let lines = record.answers.iter();
-        let lines: Vec<_> =
-            lines.map(|line| name_of(line) + if line.reask { "+" } else { "" }).collect();
-        assert_eq!(&lines, asked, "{at}: {shown}");
-    }
-    let mut failed = BTreeMap::new();
-    for line in &record.answers {
-        if let Some(error) = &line.error {
-            failed.insert(name_of(line), error.to_string());
-        }
-    }
-    assert_eq!(
-        failed.keys().collect::<Vec<_>>(),
-        errors.keys().collect::<Vec<_>>(),
-        "{at}: {shown}"
-    );
-    for (name, part) in errors {
-        assert!(failed[name].contains(part), "{at}: `{part}` is not in {}", failed[name]);
-    }
-    assert!(shown.contains(detail), "{at}: `{detail}` is not in {shown}");
-    assert_eq!(record.budget_spent, step.expect.budget_spent, "{at}: {shown}");
-    check_ledger(at, bench, turn, &step.expect);
+    different.0
 }
 
-fn check_ledger(at: &str, bench: &Bench, turn: &TurnContext, expect: &Expect) {
-    if let Some(logs) = &expect.logs {
-        let entries = serde_json::to_value(turn.log().entries()).unwrap();
-        assert_eq!(&entries, &json!(logs), "{at}");
+#[derive(Default)]
+struct Different(Vec<String>);
+
+impl Different {
+    fn unless_same(&mut self, what: &str, found: &Value, wanted: &Value) {
+        if found != wanted {
+            self.0.push(format!("{what}: {found}, not {wanted}"));
+        }
     }
-    if let Some(metrics) = &expect.metrics {
-        assert_eq!(&bench.session.ledger().metrics(), metrics, "{at}");
+
+    fn unless_in(&mut self, text: &str, part: &str) {
+        if !text.contains(part) {
+            self.0.push(format!("`{part}` is not in `{text}`"));
+        }
     }
-    for (key, value) in &expect.cache {
-        assert_eq!(bench.session.ledger().cache_get(key).as_ref(), Some(value), "{at}");
+
+    fn of_outcome(&mut self, outcome: &AnyOutcome, expect: &Expect) {
+        let record = &outcome.record;
+        self.unless_same("decision", &json!(outcome.decision), &expect.decision);
+        let reason = if expect.reason == "closed" { CLOSED } else { &expect.reason };
+        self.unless_same("reason", &json!(outcome.reason), &json!(reason));
+        self.unless_same("extra", &json!(outcome.extra), &json!(expect.extra));
+        self.unless_same("budget", &json!(record.budget_spent), &json!(expect.budget_spent));
+        let payload = outcome.event.to_value();
+        for (name, value) in &expect.payload {
+            self.unless_same(name, payload.get(name).unwrap_or(&Value::Null), value);
+        }
+        let name_of = |line| record.hook(line).unwrap().name.clone();
+        if let Some(asked) = &expect.asked {
+            let lines = record.answers.iter();
+            let mut lines: Vec<_> =
+                lines.map(|line| name_of(line) + if line.reask { "+" } else { "" }).collect();
+            // Which is always there.
+            lines.retain(|name| !name.starts_with("tollgate-guard"));
+            self.unless_same("asked", &json!(lines), &json!(asked));
+        }
+        let failed =
+            record.answers.iter().filter_map(|line| Some((name_of(line), line.error.as_ref()?)));
+        let failed: BTreeMap<_, _> = failed.collect();
+        let names = |map: Vec<&String>| json!(map);
+        self.unless_same(
+            "failed",
+            &names(failed.keys().collect()),
+            &names(expect.errors.keys().collect()),
+        );
+        for (name, part) in &expect.errors {
+            self.unless_in(&failed.get(name).map(ToString::to_string).unwrap_or_default(), part);
+        }
+        self.unless_in(&serde_json::to_string(record).unwrap(), &expect.detail);
+    }
+
+    fn of_ledger(&mut self, bench: &Bench, turn: &TurnContext, expect: &Expect) {
+        let ledger = bench.session.ledger();
+        if let Some(logs) = &expect.logs {
+            self.unless_same("logs", &json!(turn.log().entries()), &json!(logs));
+        }
+        if let Some(metrics) = &expect.metrics {
+            self.unless_same("metrics", &json!(ledger.metrics()), &json!(metrics));
+        }
+        for (key, value) in &expect.cache {
+            self.unless_same(key, &json!(ledger.cache_get(key)), value);
+        }
     }
 }
 
 /// Runs all rows of a table, wherever scripts can run.
 async fn run(table: &str) {
     let rows = rows(table);
+    let mut different = Vec::new();
     for isolation in Isolation::ALL {
         // One for all: what one row left in a worker is to be of no concern to the next.
         let engine = isolation.engine();
@@ -218,11 +244,15 @@ async fn run(table: &str) {
                 if step.new_turn {
                     turn = bench.session.turn();
                 }
-                let at = format!("{table}, {}, step {number}, {isolation:?}", row.name);
-                check(&at, &bench, &turn, step).await;
+                let said = check(&bench, &turn, step).await;
+                if !said.is_empty() {
+                    let at = format!("{table}: {}, step {number}, {isolation:?}", row.name);
+                    different.push(format!("{at}:\n{}", said.join("\n")));
+                }
             }
         }
     }
+    assert!(different.is_empty(), "{} rows:\n{}", different.len(), different.join("\n\n"));
 }
 
 #[tokio::test]
@@ -299,7 +329,7 @@ fn arguments() -> impl Strategy<Value = Map<String, Value>> {
 fn curious() -> Vec<Vec<Bench>> {
     let bench = |body: &str, isolation: Isolation| {
         let text = format!(
-            "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      {body}\n---\n"
+            "---\nevent: tool.pre\ntimeout: 10s\nscript: |\n  def handle(event, payload):\n      {body}\n---\n"
         );
         Bench::new(isolation, &[("curious.md", &text)])
     };
@@ -338,9 +368,9 @@ fn a_hundred_times_the_same() {
             for _ in 0..100 {
                 let turn = SessionContext::new(SessionInfo::default()).turn();
                 let call = ToolCall::new("run_command").arg("command", "ls").arg("n", 1.5e9);
-                let asked = bench.hooks.runner();
-                let asked = asked.dispatch(&turn.operation(), ToolPre::from(call));
-                answers.insert(told(&runtime.block_on(asked)));
+                let (runner, operation) = (bench.hooks.runner(), turn.operation());
+                let outcome = runtime.block_on(runner.dispatch(&operation, ToolPre::from(call)));
+                answers.insert(told(&outcome));
             }
         }
         assert_eq!(answers.len(), 1, "{answers:#?}");

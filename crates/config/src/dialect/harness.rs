@@ -40,4 +40,4 @@ pub static EVENTS: &[EventName] = &[
 pub const LARGEST_SCRIPT: usize = 64 * 1024;
 
 /// The longest time that a hook may ask for.
-pub const LONGEST: Duration = Duration::from_secs(600);
+pub const LONGEST: Duration = Duration::from_mins(10);

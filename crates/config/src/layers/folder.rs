@@ -97,13 +97,19 @@ pub(crate) fn list(folder: &Folder) -> Result<Listing, Box<Diagnostic>> {
 
 /// What to do with a file whose name looks as if it was meant to be a hook.
 fn slip(name: &str) -> Option<&'static str> {
-    const OTHER: [&str; 5] = [".markdown", ".mdown", ".mkd", ".mdx", ".md.txt"];
+    const RENAME: &str = "rename it to end in `.md`, or move it away";
+    const CODE: &str = "a hook is Markdown: put the code into the frontmatter of a `.md` file";
+    const ENDINGS: [(&str, &str); 7] = [
+        (".md", RENAME),
+        (".markdown", RENAME),
+        (".mdown", RENAME),
+        (".mkd", RENAME),
+        (".mdx", RENAME),
+        (".md.txt", RENAME),
+        (".star", CODE),
+    ];
     let name = name.to_lowercase();
-    if name.ends_with(".star") {
-        return Some("a hook is Markdown: put the code into the frontmatter of a `.md` file");
-    }
-    let is_other = name.ends_with(".md") || OTHER.iter().any(|ending| name.ends_with(ending));
-    is_other.then_some("rename it to end in `.md`, or move it away")
+    ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, help)| *help)
 }
 
 fn not_read(path: &Path, help: &str) -> Diagnostic {

@@ -91,19 +91,16 @@ impl Loader<'_> {
         ask: impl FnOnce(&mut dyn ScriptLoad, &mut Report) -> Option<T>,
     ) -> Option<T> {
         let mut report = Report::new(Arc::clone(source));
-        let made = match self.scripts.as_deref_mut() {
-            Some(scripts) => ask(scripts, &mut report),
-            None => {
-                report
-                    .add(
-                        Code::NoScriptEngine,
-                        None,
-                        "this program cannot run Starlark: the file has no effect but to close its gates",
-                    )
-                    .help("remove the file, or use a program that is built with Starlark");
-                None
-            }
-        };
+        let made = self.scripts.as_deref_mut().and_then(|scripts| ask(scripts, &mut report));
+        if self.scripts.is_none() {
+            report
+                .add(
+                    Code::NoScriptEngine,
+                    None,
+                    "this program cannot run Starlark: the file only closes its gates",
+                )
+                .help("remove the file, or use a program that is built with Starlark");
+        }
         if made.is_none() && !report.has_errors() {
             report.add(Code::ScriptFails, None, "the script does not load");
         }

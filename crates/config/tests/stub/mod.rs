@@ -1,17 +1,22 @@
-//! A script engine for tests, of a language that has four words.
+//! A script engine for tests, of a language that has four words, and what tests of its hooks share.
 //!
 //! A script with `block` in it blocks, with the hook's name as the reason; one with `fail` fails;
 //! one with `broken` does not load. A `when` of `False` is false, and one of `fail` fails.
 
 #![allow(dead_code)] // each test uses a part of it
 
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tollgate_config::diagnostic::{Code, Report};
-use tollgate_config::dialect::harness::Artifact;
+use tollgate_config::diagnostic::{self, Diagnostic, Report};
+use tollgate_config::dialect::harness::{Artifact, Code};
+use tollgate_config::layers::Places;
+use tollgate_config::load::{Loaded, survey};
 use tollgate_config::script::{Listed, Script, ScriptEngine, ScriptLoad};
 use tollgate_config::settings::Settings;
+use tollgate_config::trust::Store;
 use tollgate_core::dialect::Layer;
 use tollgate_core::error::BoxError;
 use tollgate_core::hook::{Ask, BoxFuture, Handle, HookResult};
@@ -42,7 +47,9 @@ impl ScriptLoad for &Stub {
         let text = artifact.script.text();
         if let Some(at) = text.find("broken") {
             let span = artifact.script.span(at..at + "broken".len());
-            report.add(Code::ScriptSyntax, span, "the script is broken").help("mend it");
+            report
+                .add(diagnostic::Code::ScriptSyntax, span, "the script is broken")
+                .help("mend it");
         }
         let time = artifact.timeout.unwrap_or(Duration::from_secs(5));
         Some(Script { handler: Arc::new(Hook(Arc::clone(artifact))), time })
@@ -51,7 +58,7 @@ impl ScriptLoad for &Stub {
     fn policy(&mut self, _layer: Layer, report: &mut Report) -> Option<Registration> {
         let file = Arc::clone(report.file());
         if file.text().contains("broken") {
-            report.add(Code::BadPolicy, None, "the policy is broken");
+            report.add(diagnostic::Code::BadPolicy, None, "the policy is broken");
             return None;
         }
         let blocks = file.text().contains("block");
@@ -72,7 +79,7 @@ struct Hook(Arc<Artifact>);
 
 impl<E: Event> Handle<E> for Hook {
     fn wants(&self, _event: &E) -> Result<bool, BoxError> {
-        match self.0.when.as_ref().map(|when| when.text()) {
+        match self.0.when.as_ref().map(Code::text) {
             Some("False") => Ok(false),
             Some("fail") => Err("its condition failed".into()),
             _ => Ok(true),
@@ -89,4 +96,39 @@ impl<E: Event> Handle<E> for Hook {
         };
         Box::pin(std::future::ready(answer))
     }
+}
+
+pub(crate) fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A hook with these further keys.
+pub(crate) fn hook(keys: &str) -> String {
+    let has = |key: &str| keys.lines().any(|line| line.starts_with(key));
+    let event = if has("event:") { "" } else { "event: tool.pre\n" };
+    let script = if has("script:") { "" } else { "script: allow\n" };
+    format!("---\n{event}{script}{keys}\n---\n")
+}
+
+pub(crate) fn trust(places: &Places) {
+    let mut store = Store::open(places.trust.as_ref().unwrap()).unwrap();
+    store.trust(&survey(places).unwrap()).unwrap();
+}
+
+pub(crate) fn runner(loaded: Loaded) -> Runner {
+    let mut builder = Runner::builder();
+    for registration in loaded.registrations {
+        builder = builder.register(registration);
+    }
+    builder.build().unwrap()
+}
+
+pub(crate) async fn call(runner: &Runner) -> Outcome<ToolPre> {
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    runner.dispatch(&operation, ToolPre::from(ToolCall::new("view_file"))).await
+}
+
+pub(crate) fn codes(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
+    diagnostics.iter().map(|it| it.code.id()).collect()
 }

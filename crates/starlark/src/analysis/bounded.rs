@@ -2,7 +2,8 @@
 //!
 //! The interpreter counts a *tick* for each call and each turn of a loop, and looks at its limits once in 1,000 ticks.
 //! Nothing interrupts a single operation, and nothing counts straight-line code: `"a" * (1 << 29)`,
-//! `list(range(10 ** 8))` and thirty lines of `s = s + s` all pass its limits. So a script runs in process only if it is
+//! `list(range(10 ** 8))` and thirty lines of `s = s + s` all pass its limits. It even folds constants when it compiles,
+//! without limits, so that such a script must not be compiled in process either. So a script runs in process only if it is
 //! shown here that it cannot do such things. All others run in the worker, under limits of the operating system.
 //!
 //! # What is computed
@@ -19,16 +20,17 @@
 //! # What holds
 //!
 //! If the answer is [`Bounded::Yes`], the payload has at most [`PAYLOAD`] bytes as JSON, what built-ins hand back has at
-//! most as many, and the evaluator has the limits [`TICKS`] and [`HEAP`], then at any time the heap holds at most
-//! [`HEAP`] + [`ALLOCATION`] bytes above what it held before, what leaves the script (logs, metrics, cache, decisions)
-//! has at most [`OUTWARD`] bytes, and between two looks at the limits at most [`WORK`] bytes are touched.
+//! most as many, and the evaluator has the limits [`TICKS`] and [`HEAP`], then at any time the script's values take at
+//! most [`HEAP`] + [`ALLOCATION`] bytes more than before, what leaves the script (logs, metrics, cache, decisions) has
+//! at most [`OUTWARD`] bytes, and between two looks at the limits at most [`WORK`] bytes are touched.
 //!
 //! *Proof.* Between two executions of the same operation in the text there is a tick: a loop's turn or a call. So
 //! between two looks an operation runs at most 1,001 times, and never more often than its loops can turn. The sum over
 //! all operations of that number times the bytes that one run allocates is at most [`ALLOCATION`]; this is checked. At
-//! the last look that passed, the heap had at most [`HEAP`] bytes; by the next, or the end, it has at most the sum. The
-//! same sum of bytes touched is at most [`WORK`]. What leaves is counted over the whole run, which has at most
-//! [`TICKS`] + 1,000 ticks. Bounds for single values hold because each rule bounds the result by the bounds of the
+//! the last look that passed, the heap had at most [`HEAP`] bytes; by the next, or the end, it has at most the sum. What
+//! the limit does not see, the contents of dicts and of large numbers, is part of the same sum, but counted over the
+//! whole run, which has at most [`TICKS`] + 1,000 ticks. What leaves is counted over the whole run too. The sum of bytes
+//! touched between two looks is at most [`WORK`]. Bounds for single values hold because each rule bounds the result by the bounds of the
 //! operands, and the table of variables is closed under all assignments. Only what the script has made itself and holds
 //! under one name is ever changed in place, so that no change escapes the table. Functions are called by their names
 //! only, and one that calls itself does not settle. ∎

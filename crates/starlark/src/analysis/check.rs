@@ -103,7 +103,7 @@ pub fn check_when(text: &str, names: &dyn Names) -> Result<CheckedWhen, Vec<Prob
     let facts = Facts::of_expression(expression, names);
     let bounded = bounded_expression(expression, names);
     let condition = Condition::of_expression(expression);
-    Ok(CheckedWhen { condition, facts, bounded, ast })
+    Ok(CheckedWhen { ast, condition, facts, bounded })
 }
 
 /// After so many problems nobody reads on.
@@ -336,14 +336,9 @@ impl<'a> Walk<'a> {
                 self.expression(&parts.0);
                 self.expression(&parts.1);
             }
-            ExprP::Index2(parts) => {
-                self.expression(&parts.0);
-                self.expression(&parts.1);
-                self.expression(&parts.2);
-            }
-            ExprP::Slice(of, start, stop, step) => {
+            ExprP::Slice(of, start, end, stride) => {
                 self.expression(of);
-                for part in [start, stop, step].into_iter().flatten() {
+                for part in [start, end, stride].into_iter().flatten() {
                     self.expression(part);
                 }
             }
@@ -369,7 +364,7 @@ impl<'a> Walk<'a> {
                 self.expression(left);
                 self.expression(right);
             }
-            ExprP::If(parts) => {
+            ExprP::If(parts) | ExprP::Index2(parts) => {
                 self.expression(&parts.0);
                 self.expression(&parts.1);
                 self.expression(&parts.2);
@@ -470,23 +465,10 @@ impl<'a> Walk<'a> {
             }
             None => (built_in.name.to_owned(), built_in.call),
         };
-        let problem = match signature {
-            Some(signature) => calls::check(&written, &signature, arguments, function.span),
-            None => {
-                let known: Vec<String> = built_in
-                    .attributes
-                    .iter()
-                    .map(|attribute| format!("`{}.{}`", built_in.name, attribute.name))
-                    .collect();
-                let problem = Problem::new(
-                    ProblemKind::WrongArity,
-                    range(function.span),
-                    format!("`{written}` is not a function"),
-                )
-                .about(&written);
-                let help = format!("call {}", known.join(" or "));
-                Some(if known.is_empty() { problem } else { problem.help(help) })
-            }
+        let problem = if let Some(signature) = signature {
+            calls::check(&written, &signature, arguments, function.span)
+        } else {
+            Some(not_a_function(built_in, function.span))
         };
         if let Some(problem) = problem {
             self.report(problem);
@@ -521,7 +503,7 @@ impl<'a> Walk<'a> {
             }
             Some(Err(assign)) => match &assign.rhs.node {
                 ExprP::Lambda(lambda) => {
-                    self.two_arguments(&lambda.params, lambda.signature_span())
+                    self.two_arguments(&lambda.params, lambda.signature_span());
                 }
                 _ => self.report(
                     Problem::new(
@@ -586,6 +568,16 @@ impl<'a> Walk<'a> {
             );
         }
     }
+}
+
+/// A call of something that cannot be called.
+fn not_a_function(built_in: &BuiltIn, place: Span) -> Problem {
+    let name = built_in.name;
+    let known: Vec<String> =
+        built_in.attributes.iter().map(|it| format!("`{name}.{}`", it.name)).collect();
+    let message = format!("`{name}` is not a function");
+    let problem = Problem::new(ProblemKind::WrongArity, range(place), message).about(name);
+    if known.is_empty() { problem } else { problem.help(format!("call {}", known.join(" or "))) }
 }
 
 /// What dicts have.

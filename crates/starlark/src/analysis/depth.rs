@@ -76,11 +76,9 @@ pub fn check_depth(text: &str) -> Result<(), Problem> {
 
 /// How deep the syntax tree of a text can get, at most. Refuses what [`check_depth`] refuses.
 pub fn height(text: &str) -> Result<u32, Problem> {
+    check_length(text)?;
     // A long line is for the stack what a deep tree is.
-    let long_line = text.len() <= MOST_BYTES
-        && text.len() > SHORT_LINE
-        && text.split('\n').any(|line| line.len() > SHORT_LINE);
-    let at_least = if long_line { SHALLOW + 1 } else { 0 };
+    let at_least = if has_long_line(text) { SHALLOW + 1 } else { 0 };
     let height = with_stack(at_least, || measure(text)).unwrap_or_else(|error| {
         let message = format!("there is no thread to read so long a line: {error}");
         Err(Problem::new(ProblemKind::TooLong, 0..text.len(), message))
@@ -88,7 +86,7 @@ pub fn height(text: &str) -> Result<u32, Problem> {
     Ok(height.max(at_least))
 }
 
-fn measure(text: &str) -> Result<u32, Problem> {
+fn check_length(text: &str) -> Result<(), Problem> {
     if text.len() > MOST_BYTES {
         return Err(Problem::new(
             ProblemKind::TooLong,
@@ -97,6 +95,24 @@ fn measure(text: &str) -> Result<u32, Problem> {
         )
         .help("split it into several hooks"));
     }
+    Ok(())
+}
+
+/// Whether a line is long. One that ends with a backslash goes on.
+fn has_long_line(text: &str) -> bool {
+    let mut bytes = 0;
+    text.len() > SHORT_LINE
+        && text.split('\n').any(|line| {
+            bytes += line.len() + 1;
+            let long = bytes > SHORT_LINE;
+            if !line.ends_with('\\') && !line.ends_with("\\\r") {
+                bytes = 0;
+            }
+            long
+        })
+}
+
+fn measure(text: &str) -> Result<u32, Problem> {
     let mut highest = 0;
     let codemap = CodeMap::new("script".to_owned(), text.to_owned());
     let mut height = Height::default();

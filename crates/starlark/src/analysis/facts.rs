@@ -122,7 +122,8 @@ impl<'a> Finder<'a> {
 
     fn statement(&mut self, statement: &'a AstStmt, inside: bool) {
         match &statement.node {
-            StmtP::Break | StmtP::Continue | StmtP::Pass | StmtP::Return(None) => {}
+            StmtP::Break | StmtP::Continue | StmtP::Pass | StmtP::Return(None) | StmtP::Load(_) => {
+            }
             StmtP::Return(Some(value)) | StmtP::Expression(value) => self.expression(value, inside),
             StmtP::Assign(assign) => {
                 self.target(&assign.lhs, inside);
@@ -166,7 +167,6 @@ impl<'a> Finder<'a> {
                 let names = def.params.iter().filter_map(|parameter| parameter.node.ident());
                 self.function(names.map(|name| name.node.ident.as_str()), &def.body);
             }
-            StmtP::Load(_) => {}
         }
     }
 

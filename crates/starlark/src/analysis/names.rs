@@ -237,19 +237,26 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
     (distance <= allowed).then_some(nearest)
 }
 
-/// How many letters to put in, take out or change.
+/// How many letters to put in, take out, change, or swap with their neighbours.
 fn distance(one: &[char], other: &[char]) -> usize {
+    let mut above: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        let mut next = vec![left];
-        for (b, up) in other.iter().zip(row.iter().skip(1)) {
-            left = (diagonal + usize::from(a != b)).min(up + 1).min(left + 1);
-            diagonal = *up;
-            next.push(left);
+        let mut next = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            let at =
+                |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX - 1);
+            let changed = at(&row, j) + usize::from(a != b);
+            let mut best = changed.min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
+            let before = |letters: &[char], place: usize| {
+                place.checked_sub(1).and_then(|it| letters.get(it).copied())
+            };
+            if before(one, i) == Some(*b) && before(other, j) == Some(*a) {
+                best = best.min(at(&above, j.saturating_sub(1)) + 1);
+            }
+            next.push(best);
         }
-        row = next;
+        above = std::mem::replace(&mut row, next);
     }
     row.last().copied().unwrap_or_default()
 }
@@ -263,13 +270,13 @@ mod tests {
         for (name, expected) in [
             ("inc", Some("incr")),
             ("Allow", Some("allow")),
-            ("bolck", None),
+            ("bolck", Some("block")),
             ("blok", Some("block")),
             ("paylod", Some("payload")),
             ("xyz", None),
             ("", None),
         ] {
-            let known = ["incr", "allow", "block", "payload", "in"];
+            let known = ["incr", "allow", "block", "payload"];
             assert_eq!(nearest(name, known), expected, "{name}");
         }
     }

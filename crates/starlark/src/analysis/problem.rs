@@ -114,7 +114,13 @@ pub(crate) fn range(span: Span) -> Range<usize> {
 /// What the parser or its lexer found, in our words.
 pub(crate) fn syntax(error: &starlark_syntax::Error, text: &str) -> Problem {
     let range = error.span().map_or(0..0, |place| range(place.span));
-    let range = range.start.min(text.len())..range.end.min(text.len());
+    let mut range = range.start.min(text.len())..range.end.min(text.len());
+    // What is wrong with an indentation begins, for the lexer, with the end of the line before.
+    let lines = text.get(range.clone()).unwrap_or_default();
+    let breaks = lines.len() - lines.trim_start_matches(['\r', '\n']).len();
+    if breaks < lines.len() {
+        range.start += breaks;
+    }
     let said = error.without_diagnostic().to_string();
     let said = said.strip_prefix("Parse error: ").unwrap_or(&said);
     if let Some(word) = said.strip_prefix("cannot use reserved keyword ") {

@@ -2,17 +2,57 @@
 
 #![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
 
+use allocative::Allocative;
 use serde_json::{Map, Value as Json};
+use starlark::any::ProvidesStaticType;
 use starlark::environment::GlobalsBuilder;
 use starlark::eval::Evaluator;
-use starlark::starlark_module;
-use starlark::values::Value;
 use starlark::values::dict::UnpackDictEntries;
 use starlark::values::none::NoneOr;
+use starlark::values::{
+    Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
+};
+use starlark::{starlark_module, starlark_simple_value};
 
 use super::running;
 use crate::convert::{to_json, to_starlark};
 use crate::host::{Call, HttpCall};
+
+/// What an address answered: `status`, `headers`, `body` and `url`, as attributes and as keys.
+#[derive(Debug, ProvidesStaticType, NoSerialize, Allocative, StarlarkPagablePanic)]
+struct ResponseValue(#[allocative(skip)] Map<String, Json>);
+
+starlark_simple_value!(ResponseValue);
+
+impl std::fmt::Display for ResponseValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "response({})", self.0.get("status").unwrap_or(&Json::Null))
+    }
+}
+
+#[starlark_value(type = "response")]
+impl<'v> StarlarkValue<'v> for ResponseValue {
+    fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
+        self.0.get(attribute).map(|value| to_starlark(value, heap))
+    }
+
+    fn has_attr(&self, attribute: &str, _heap: Heap<'v>) -> bool {
+        self.0.contains_key(attribute)
+    }
+
+    fn dir_attr(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    fn at(&self, index: Value<'v>, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
+        let found = index.unpack_str().and_then(|key| self.get_attr(key, heap));
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.0.keys().map(|key| format!("`{key}`")).collect();
+            let known = known.join(", ");
+            starlark::Error::new_other(anyhow::anyhow!("a response has {known}, not `{index}`"))
+        })
+    }
+}
 
 type Headers<'v> = NoneOr<UnpackDictEntries<&'v str, &'v str>>;
 
@@ -32,12 +72,16 @@ fn request<'v>(
     let headers =
         headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let (method, url) = (method.to_owned(), url.to_owned());
-    ask(Call::Http(HttpCall { method, url, headers, body }), eval)
+    let call = Call::Http(HttpCall { method, url, headers, body });
+    match running(eval)?.ask(call).map_err(anyhow::Error::msg)? {
+        Json::Object(response) => Ok(eval.heap().alloc(ResponseValue(response))),
+        _ => anyhow::bail!("there is no response"),
+    }
 }
 
 #[starlark_module]
 pub(super) fn http(builder: &mut GlobalsBuilder) {
-    /// Gets a page: a dict of `status`, `headers` and `body`.
+    /// Gets a page: `status`, `headers`, `body`, and the `url` it came from.
     fn get<'v>(
         url: &str,
         #[starlark(default = NoneOr::None)] headers: Headers<'v>,

@@ -22,6 +22,10 @@ pub(crate) struct Known {
 /// How long a worker gets to compile something, beyond what the script's own limits allow.
 const SLACK: Duration = Duration::from_millis(100);
 
+/// The same while hooks are loaded or tested. Nobody waits for a decision then, and a hook that does
+/// not load because the machine was busy closes its gates until the next load.
+const SLACK_AT_LOAD: Duration = Duration::from_secs(2);
+
 /// The code of a hook: its script, its condition where that is part of it, and whether it may change
 /// its payload.
 pub(crate) type ProgramText<'a> = (&'a str, Option<&'a str>, bool);
@@ -55,7 +59,7 @@ pub(crate) fn compile(
     request: &Request,
     limits: Limits,
 ) -> Result<Response, Failed> {
-    let time = limits.time + SLACK;
+    let time = limits.time + SLACK_AT_LOAD;
     let mut lease = workers.lease(workers.limits().start).wait().map_err(failed)?;
     if lease.state().generation != generation.number {
         let forget = write_request(&Request::Forget, "");
@@ -75,7 +79,7 @@ pub(crate) fn ask_once(
     limits: Limits,
     host: &dyn Host,
 ) -> Result<Response, Failed> {
-    let time = limits.time + SLACK;
+    let time = limits.time + SLACK_AT_LOAD;
     let mut lease = workers.lease(workers.limits().start).wait().map_err(failed)?;
     let mut turn = lease.ask(&write_request(request, payload), time).wait().map_err(failed)?;
     while let Turn::Call(call) = turn {
@@ -175,6 +179,12 @@ fn failed(error: WorkerError) -> Failed {
     Failed::new(match &error {
         WorkerError::TimedOut { .. } => "it took longer than it may".to_owned(),
         WorkerError::OutOfMemory { .. } => "it used more memory than a hook may".to_owned(),
+        // Where the language asks for too much at once, it panics before anybody else can tell.
+        WorkerError::Panicked { message }
+            if message.contains("out of memory") || message.contains("capacity overflow") =>
+        {
+            "it used more memory than a hook may".to_owned()
+        }
         error => error.to_string(),
     })
 }

@@ -4,7 +4,12 @@
 //! type have the whole value in them, which may be as large as the file can make it.
 
 // The macros of the language's crate want things as they want them.
-#![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+#![allow(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    clippy::elidable_lifetime_names,
+    clippy::panic
+)]
 
 use std::fmt;
 

@@ -4,10 +4,12 @@
 //! parameter is called is the author's choice, so it is renamed to what [`Condition`] knows.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use starlark_syntax::syntax::AstModule;
 use starlark_syntax::syntax::ast::{
-    AstExpr, AstParameter, AstStmt, ClauseP, ExprP, ForClause, ParameterP, StmtP,
+    AssignTargetP, AstAssignTarget, AstExpr, AstParameter, AstStmt, Clause, ClauseP, ExprP,
+    ForClause, ParameterP, StmtP,
 };
 use starlark_syntax::syntax::uniplate::Visit;
 
@@ -107,8 +109,9 @@ impl<'a> File<'a> {
     fn expression(&mut self, expression: &'a AstExpr) {
         match &expression.node {
             ExprP::Lambda(lambda) => self.parameters(&lambda.params),
-            ExprP::ListComprehension(_, first, rest) => self.clauses(first, rest),
-            ExprP::DictComprehension(_, first, rest) => self.clauses(first, rest),
+            ExprP::ListComprehension(_, first, rest) | ExprP::DictComprehension(_, first, rest) => {
+                self.clauses(first, rest);
+            }
             _ => {}
         }
         if let Some((builder, arguments)) = builder_call(expression)
@@ -119,11 +122,7 @@ impl<'a> File<'a> {
         expression.visit_expr(|part| self.expression(part));
     }
 
-    fn clauses(
-        &mut self,
-        first: &'a ForClause,
-        rest: &'a [ClauseP<starlark_syntax::syntax::ast::AstNoPayload>],
-    ) {
+    fn clauses(&mut self, first: &'a ForClause, rest: &'a [Clause]) {
         first.var.visit_lvalue(|name| self.bind(&name.node.ident));
         for clause in rest {
             if let ClauseP::For(clause) = clause {
@@ -147,9 +146,9 @@ impl<'a> File<'a> {
 }
 
 /// The name that is assigned to, where it is nothing but a name.
-fn one_name(target: &starlark_syntax::syntax::ast::AstAssignTarget) -> Option<&str> {
+fn one_name(target: &AstAssignTarget) -> Option<&str> {
     match &target.node {
-        starlark_syntax::syntax::ast::AssignTargetP::Identifier(name) => Some(&name.node.ident),
+        AssignTargetP::Identifier(name) => Some(&name.node.ident),
         _ => None,
     }
 }
@@ -171,6 +170,8 @@ fn native(text: &str, parameters: &[AstParameter], body: &AstExpr) -> Option<Con
     let ParameterP::Normal(parameter, _, None) = &parameter.node else { return None };
     let mut places = Vec::new();
     find(body, &parameter.node.ident, &mut places)?;
+    // A ternary has its condition first in the tree, and not in the text.
+    places.sort_by_key(|place| place.start);
     // In brackets it may stand on several lines, as it could where it is.
     let mut renamed = String::from("(");
     let body = range(body.span);
@@ -185,14 +186,10 @@ fn native(text: &str, parameters: &[AstParameter], body: &AstExpr) -> Option<Con
     Condition::compile(&renamed)
 }
 
-/// Where the parameter is used, in the order of the text. Nothing where the condition has parts in
+/// Where the parameter is used. Nothing where the condition has parts in
 /// which the name may mean something else, or other names that a native condition would take for
 /// what they are not.
-fn find(
-    expression: &AstExpr,
-    parameter: &str,
-    places: &mut Vec<std::ops::Range<usize>>,
-) -> Option<()> {
+fn find(expression: &AstExpr, parameter: &str, places: &mut Vec<Range<usize>>) -> Option<()> {
     match &expression.node {
         ExprP::Identifier(name) if name.node.ident == parameter => {
             places.push(range(name.span));
@@ -212,6 +209,5 @@ fn find(
             all = find(part, parameter, places);
         }
     });
-    places.sort_by_key(|place| place.start);
     all
 }

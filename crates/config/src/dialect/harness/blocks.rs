@@ -254,7 +254,7 @@ fn response(value: &Ast<'_>, report: &mut Report) -> Option<GivenResponse> {
                 Some(Ok(status)) if (100..600).contains(&status) => response.status = status,
                 _ => json::wrong_type(report, value, "`status`", "a number from 100 to 599"),
             },
-            "body" => response.body = as_text(value, "`body`", report)?.to_owned(),
+            "body" => as_text(value, "`body`", report)?.clone_into(&mut response.body),
             "headers" => {
                 for header in &as_object(value, "`headers`", report)?.properties {
                     let text = as_text(&header.value, "a header", report)?;

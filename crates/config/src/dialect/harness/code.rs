@@ -60,9 +60,10 @@ impl Code {
         let start =
             self.place(self.runs.partition_point(|run| run.text <= range.start), range.start);
         // An end belongs to what is before it, not to the indentation of the next line.
-        let end = match end > range.start {
-            true => self.place(self.runs.partition_point(|run| run.text < end), end),
-            false => start,
+        let end = if end > range.start {
+            self.place(self.runs.partition_point(|run| run.text < end), end)
+        } else {
+            start
         };
         Span { start, end: end.max(start) }
     }
@@ -111,14 +112,16 @@ impl Code {
         let written = file.text().get(whole.start..whole.end).unwrap_or_default();
         match runs_in_line(written, &text) {
             Some(mut runs) => {
-                runs.iter_mut().for_each(|run| run.file += whole.start);
+                for run in &mut runs {
+                    run.file += whole.start;
+                }
                 Self::new(file, text, whole, runs)
             }
             None => Self::folded(file, text, whole),
         }
     }
 
-    /// A block behind `|`. `at` is where its first line that is not empty begins, behind its
+    /// A block behind `|`, which begins at its first line that is not empty, behind its
     /// indentation.
     pub(super) fn block(file: &SourceFile, text: String, whole: Span) -> Self {
         match runs_of_block(file, &text, whole.start) {
@@ -161,11 +164,10 @@ fn runs_in_line(written: &str, text: &str) -> Option<Vec<Run>> {
     let mut rest = inside;
     for (at, c) in text.char_indices() {
         let length = match (quote, rest.as_bytes()) {
-            ('\'', [b'\'', b'\'', ..]) => 2,
             ('"', [b'\\', b'x', ..]) => 4,
             ('"', [b'\\', b'u', ..]) => 6,
             ('"', [b'\\', b'U', ..]) => 10,
-            ('"', [b'\\', ..]) => 2,
+            ('"', [b'\\', ..]) | ('\'', [b'\'', b'\'', ..]) => 2,
             _ if rest.starts_with(c) => c.len_utf8(),
             _ => return None,
         };

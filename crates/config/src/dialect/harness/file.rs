@@ -415,18 +415,17 @@ impl Reader<'_> {
         const HELP: &str = "write a time such as `250ms`, `2s` or `1m`, or a number of seconds";
         let text = value.text.trim();
         let seconds = number_of(text).filter(|_| value.style == ScalarStyle::Plain);
+        let written = Time::parse(text).map(|time| time.0);
+        if seconds.is_none() && written.is_none() {
+            let shown: String = text.chars().take(80).collect();
+            self.report
+                .add(Code::WrongType, value.span, format!("`{shown}` is no time"))
+                .help(HELP);
+            return None;
+        }
         let time = match seconds {
             Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-            None => match Time::parse(text) {
-                Some(time) => Some(time.0),
-                None => {
-                    let shown: String = text.chars().take(80).collect();
-                    self.report
-                        .add(Code::WrongType, value.span, format!("`{shown}` is no time"))
-                        .help(HELP);
-                    return None;
-                }
-            },
+            None => written,
         };
         let time = time.filter(|time| !time.is_zero() && *time <= LONGEST);
         if time.is_none() {

@@ -185,7 +185,7 @@ pub(super) fn entries(file: &SourceFile, at: Span, report: &mut Report) -> Optio
         features: 0,
         root: Root::None,
         entries: Vec::new(),
-        key: None,
+        key: Ahead::Key,
     };
     for event in Parser::new_from_str_with_options(text, options) {
         match event {
@@ -218,6 +218,17 @@ enum Root {
     Other(Span),
 }
 
+/// What comes next.
+#[derive(Default)]
+enum Ahead {
+    #[default]
+    Key,
+    /// The value of this key.
+    Value(Scalar),
+    /// The value of a key that is none.
+    Nothing,
+}
+
 struct Reader<'r> {
     offset: usize,
     report: &'r mut Report,
@@ -228,8 +239,8 @@ struct Reader<'r> {
     features: usize,
     root: Root,
     entries: Vec<Entry>,
-    /// A key whose value has not come yet; none inside of it where it is not a text.
-    key: Option<Option<Scalar>>,
+    /// What the next node is the value of.
+    key: Ahead,
 }
 
 impl Reader<'_> {
@@ -295,21 +306,21 @@ impl Reader<'_> {
         }
         match (&self.root, self.depth) {
             (Root::None, 0) => self.root = Root::Other(value.span()),
-            (Root::Map, 1) => match (self.key.take(), value) {
-                (None, Value::Scalar(key)) => self.key = Some(Some(key)),
-                (None, other) => {
+            (Root::Map, 1) => match (std::mem::take(&mut self.key), value) {
+                (Ahead::Key, Value::Scalar(key)) => self.key = Ahead::Value(key),
+                (Ahead::Key, other) => {
                     self.features += 1;
                     if self.features <= MOST {
                         self.report
                             .add(Code::WrongType, other.span(), "a key has to be a word")
                             .help("write `event`, `script` or another key of a hook");
                     }
-                    self.key = Some(None);
+                    self.key = Ahead::Nothing;
                 }
-                (Some(Some(key)), value) if self.entries.len() < MOST => {
+                (Ahead::Value(key), value) if self.entries.len() < MOST => {
                     self.entries.push(Entry { key, value });
                 }
-                (Some(_), _) => {}
+                (Ahead::Value(_) | Ahead::Nothing, _) => {}
             },
             _ => {}
         }
@@ -329,7 +340,7 @@ impl Reader<'_> {
             return;
         }
         let in_value = |name: &str| {
-            matches!(&self.key, Some(Some(key)) if key.text == name)
+            matches!(&self.key, Ahead::Value(key) if key.text == name)
                 || self.entries.last().is_some_and(|entry| entry.key.text == name)
         };
         let help = match error.kind() {

@@ -6,7 +6,7 @@ use starlark_syntax::syntax::ast::{
 };
 
 use super::value::{Amount, Kind, Val};
-use super::walk::{Outcome, Walk, refuse};
+use super::walk::{ENTRY, NUMBER, Outcome, Walk, refuse};
 
 /// An argument: its name, where it has one, what was written, and its bounds.
 struct Given<'a> {
@@ -139,15 +139,18 @@ impl<'a> Walk<'a> {
                 // From text it is quadratic.
                 let work = first.size.product(first.size);
                 let work = Amount { most: work.most / 16, mean: work.mean / 16 + 1 };
-                self.charge(first.size.and(400), work.plus(first.size), place);
+                self.charge(Amount::flat(32), work.plus(first.size), place);
+                self.charge_beside(first.size.and(400), place);
                 if first.is_number() { first } else { Val::fixed().sized(first.size.and(400)) }
             }
             "float" | "abs" => {
                 self.charge(first.size.and(32), first.size, place);
+                self.charge_beside(first.size, place);
                 first.sized(first.size.and(24))
             }
             "hash" | "ord" => {
                 self.charge(Amount::flat(0), first.size, place);
+                self.charge_beside(Amount::flat(NUMBER), place);
                 Val::count()
             }
             "chr" => Val::text(Amount::flat(4)),
@@ -157,8 +160,12 @@ impl<'a> Walk<'a> {
             }
             "list" | "tuple" | "reversed" | "dict" => {
                 let all = given.0.iter().fold(Val::NOTHING, |all, it| all.with(it.val.settled()));
-                let all = Val { size: first.size.max(given.size()), ..all };
-                self.charge(all.count_of_items().times(100).and(100), all.size, place);
+                let items = all.items.saturating_add(given.0.len() as u64);
+                let all = Val { size: all.size.max(given.size()), items, ..all };
+                self.charge(all.count_of_items().times(16).and(100), all.size, place);
+                if name == "dict" {
+                    self.charge_beside(all.count_of_items().times(ENTRY), place);
+                }
                 all
             }
             "sorted" | "min" | "max" if given.named("key") => {
@@ -231,8 +238,8 @@ impl<'a> Walk<'a> {
             }
             ("cache", "get") | ("metrics", "snapshot") | ("hooks", _) => {
                 let result = Val::payload();
-                self.charge(result.size.times(30), result.size.times(30), place);
-                self.charge(Amount::flat(0), given.size(), place);
+                self.charge(Amount::flat(0), result.size.times(30).plus(given.size()), place);
+                self.charge_beside(result.size.times(30), place);
                 given.0.iter().skip(1).fold(result, |result, it| result.or(it.val))
             }
             ("json", "encode") => {
@@ -241,7 +248,8 @@ impl<'a> Walk<'a> {
                 Val::text(size)
             }
             ("json", "decode") => {
-                self.charge(first.size.times(40).and(64), first.size.times(40), place);
+                self.charge(Amount::flat(64), first.size.times(40), place);
+                self.charge_beside(first.size.times(40), place);
                 let result = Val {
                     kind: Kind::Any,
                     size: first.size,
@@ -251,7 +259,7 @@ impl<'a> Walk<'a> {
                 };
                 given.0.iter().skip(1).fold(result, |result, it| result.or(it.val))
             }
-            ("re", _) | ("glob", _) => {
+            ("re" | "glob", _) => {
                 let Some(pattern) = given.literal(0) else {
                     return refuse(place, "the pattern is not written out here");
                 };
@@ -281,6 +289,21 @@ impl<'a> Walk<'a> {
     ) -> Outcome<Val> {
         let this = self.expression(of)?;
         let given = self.arguments(arguments)?;
+        match self.changing_method(of, this, method, &given, place)? {
+            Some(val) => Ok(val),
+            None => self.asking_method(of, this, method, &given, place),
+        }
+    }
+
+    /// A method that leaves what it is called on as it is.
+    fn asking_method(
+        &mut self,
+        of: &'a AstExpr,
+        this: Val,
+        method: &str,
+        given: &Arguments<'a>,
+        place: Span,
+    ) -> Outcome<Val> {
         let first = given.at(0);
         let size = this.size;
         let cells = this.count_of_items();
@@ -363,13 +386,28 @@ impl<'a> Walk<'a> {
                 self.charge(filled.and(32), filled, place);
                 Val::text(filled)
             }
+            _ => return refuse(place, format!("nothing is known of what `.{method}` takes")),
+        })
+    }
+
+    /// A method that changes what it is called on.
+    fn changing_method(
+        &mut self,
+        of: &'a AstExpr,
+        this: Val,
+        method: &str,
+        given: &Arguments<'a>,
+        place: Span,
+    ) -> Outcome<Option<Val>> {
+        let first = given.at(0);
+        Ok(Some(match method {
             "append" => {
                 self.charge(Amount::flat(16), Amount::flat(16), place);
                 self.add(of, first.in_a_list(1), place)?;
                 Val::fixed()
             }
             "insert" => {
-                self.charge(Amount::flat(16), cells.times(8), place);
+                self.charge(Amount::flat(16), this.count_of_items().times(8), place);
                 self.add(of, given.at(1).in_a_list(1), place)?;
                 Val::fixed()
             }
@@ -380,12 +418,12 @@ impl<'a> Walk<'a> {
                 Val::fixed()
             }
             "pop" | "remove" | "clear" => {
-                self.charge(Amount::flat(0), size.times(2).plus(first.size), place);
+                self.charge(Amount::flat(0), this.size.times(2).plus(first.size), place);
                 self.add(of, Val { kind: Kind::Any, ..Val::NOTHING }, place)?;
                 this.any_element().or(given.at(1)).or(Val::fixed())
             }
-            _ => return refuse(place, format!("nothing is known of what `.{method}` takes")),
-        })
+            _ => return Ok(None),
+        }))
     }
 }
 

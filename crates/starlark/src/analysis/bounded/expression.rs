@@ -5,7 +5,7 @@ use starlark_syntax::lexer::TokenInt;
 use starlark_syntax::syntax::ast::{AstExpr, AstLiteral, BinOp, ClauseP, ExprP, ForClause};
 
 use super::value::{Amount, Kind, Val};
-use super::walk::{Outcome, Walk, refuse};
+use super::walk::{ENTRY, NUMBER, Outcome, Walk, is_text_or_list, refuse};
 use crate::analysis::scope::NoPayload;
 
 impl<'a> Walk<'a> {
@@ -30,7 +30,8 @@ impl<'a> Walk<'a> {
                     let value = self.expression(value)?;
                     all = all.with(entry(key, value));
                 }
-                self.charge(all.count_of_items().times(100).and(100), all.size, place);
+                self.charge(Amount::flat(100), all.size, place);
+                self.charge_beside(all.count_of_items().times(ENTRY), place);
                 Ok(all)
             }
             ExprP::Dot(..) => refuse(place, "it takes a method without calling it"),
@@ -41,9 +42,9 @@ impl<'a> Walk<'a> {
                 self.charge(Amount::flat(32), of.size.plus(key.size), place);
                 Ok(of.any_element())
             }
-            ExprP::Slice(of, start, stop, step) => {
+            ExprP::Slice(of, start, end, stride) => {
                 let of = self.expression(of)?;
-                for part in [start, stop, step].into_iter().flatten() {
+                for part in [start, end, stride].into_iter().flatten() {
                     self.expression(part)?;
                 }
                 let copy = of.size.plus(of.count_of_items().times(8)).and(32);
@@ -57,6 +58,7 @@ impl<'a> Walk<'a> {
             ExprP::Minus(of) | ExprP::Plus(of) => {
                 let of = self.expression(of)?;
                 self.charge(of.size.and(32), of.size, place);
+                self.charge_beside(of.size, place);
                 Ok(of)
             }
             ExprP::Op(left, op, right) => self.operation(left, *op, right, place),
@@ -66,14 +68,20 @@ impl<'a> Walk<'a> {
                 Ok(then.or(self.expression(&parts.2)?))
             }
             ExprP::ListComprehension(item, first, rest) => {
-                self.comprehension(first, rest, place, &mut |walk| walk.expression(item))
+                let all = self.comprehension(first, rest, &mut |walk| walk.expression(item))?;
+                // As it grows, what it outgrows stays.
+                self.charge(all.count_of_items().times(32).and(64), all.count_of_items(), place);
+                Ok(all)
             }
             ExprP::DictComprehension(parts, first, rest) => {
-                self.comprehension(first, rest, place, &mut |walk| {
+                let all = self.comprehension(first, rest, &mut |walk| {
                     let key = walk.expression(&parts.0)?;
                     let value = walk.expression(&parts.1)?;
                     Ok(key.with(value))
-                })
+                })?;
+                self.charge(Amount::flat(100), all.size, place);
+                self.charge_beside(all.count_of_items().times(ENTRY), place);
+                Ok(all)
             }
             ExprP::FString(text) => {
                 let mut size = Amount::flat(text.node.format.node.len() as u64);
@@ -126,6 +134,7 @@ impl<'a> Walk<'a> {
                 Ok(Val::fixed())
             }
             BinOp::Add | BinOp::Subtract if one.is_number() && two.is_number() => {
+                self.charge_beside(Amount::flat(NUMBER), place);
                 match (one.kind, two.kind) {
                     (Kind::Count, Kind::Count) => numbers(),
                     _ => Ok(Val::count()),
@@ -133,17 +142,25 @@ impl<'a> Walk<'a> {
             }
             BinOp::Add | BinOp::BitOr => {
                 let both = one.with(two);
-                let copy = both.size.plus(both.count_of_items().times(40)).and(32);
+                let copy = both.size.plus(both.count_of_items().times(8)).and(32);
                 self.charge(copy, both.size, place);
+                // Numbers without end, and dicts.
+                if op == BinOp::BitOr {
+                    self.charge_beside(both.size.plus(both.count_of_items().times(ENTRY)), place);
+                } else if !is_text_or_list(left) && !is_text_or_list(right) {
+                    self.charge_beside(both.size, place);
+                }
                 Ok(both)
             }
             BinOp::Subtract => {
                 let both = one.with(two);
-                self.charge(both.size.and(32), both.size, place);
+                self.charge(Amount::flat(32), both.size, place);
+                self.charge_beside(both.size, place);
                 Ok(both)
             }
             BinOp::Multiply => match (one.kind, two.kind) {
                 (Kind::Small { most: one }, Kind::Small { most: two }) => {
+                    self.charge_beside(Amount::flat(NUMBER), place);
                     Ok(Val::small(one.saturating_mul(two)))
                 }
                 _ => refuse(place, "it multiplies what could be a text, a list or a large number"),
@@ -156,11 +173,17 @@ impl<'a> Walk<'a> {
                     self.charge(size.and(32), size, place);
                     Ok(Val::text(size))
                 }
-                _ if one.is_number() && two.is_number() => Ok(one.or(two)),
+                _ if one.is_number() && two.is_number() => {
+                    self.charge_beside(Amount::flat(NUMBER), place);
+                    Ok(one.or(two))
+                }
                 _ => refuse(place, "what stands before `%` is not a text that is written out here"),
             },
             BinOp::Divide if one.is_number() && two.is_number() => Ok(Val::fixed()),
-            BinOp::FloorDivide if one.is_number() && two.is_number() => Ok(one.or(two)),
+            BinOp::FloorDivide if one.is_number() && two.is_number() => {
+                self.charge_beside(Amount::flat(NUMBER), place);
+                Ok(one.or(two))
+            }
             BinOp::Divide
             | BinOp::FloorDivide
             | BinOp::BitAnd
@@ -183,7 +206,6 @@ impl<'a> Walk<'a> {
         &mut self,
         first: &'a ForClause,
         rest: &'a [ClauseP<NoPayload>],
-        place: Span,
         item: &mut dyn FnMut(&mut Self) -> Outcome<Val>,
     ) -> Outcome<Val> {
         let over = self.expression(&first.over)?;
@@ -203,10 +225,7 @@ impl<'a> Walk<'a> {
             })
         })?;
         self.end_comprehension(variables);
-        let made = made.settled();
-        let all = made.in_a_list(turns);
-        self.charge(all.count_of_items().times(100).and(100), all.count_of_items(), place);
-        Ok(all)
+        Ok(made.settled().in_a_list(turns))
     }
 
     fn clauses(

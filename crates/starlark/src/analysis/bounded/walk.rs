@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use starlark_syntax::codemap::Span;
 use starlark_syntax::syntax::ast::{
-    AssignOp, AssignTargetP, AstAssignTarget, AstExpr, AstStmt, BinOp, DefP, ExprP, ParameterP,
-    StmtP,
+    AssignOp, AssignTargetP, AstAssignTarget, AstExpr, AstLiteral, AstStmt, BinOp, DefP, ExprP,
+    ParameterP, StmtP,
 };
 
 use super::value::{Amount, Kind, Val};
@@ -22,6 +22,11 @@ const WINDOW: u64 = 1_001;
 const EVER: u64 = TICKS + 1_000;
 /// After so many rounds the table has settled, or is taken as one that does not.
 const ROUNDS: usize = 24;
+
+/// What a number takes that does not fit 32 bits.
+pub(super) const NUMBER: u64 = 64;
+/// What an entry of a dict takes, while the dict grows.
+pub(super) const ENTRY: u64 = 150;
 
 /// A function of the script: its name, or `""` for what is outside functions.
 pub(super) type In<'a> = &'a str;
@@ -114,21 +119,16 @@ pub(super) fn script<'a>(module: &'a AstStmt, names: &'a dyn Names) -> Outcome<(
         walk.statement(module)?;
         walk.calls.insert("handle", 1);
         for (place, parameter) in handle.params.iter().enumerate() {
-            if let Some(name) = parameter.node.ident() {
-                if place < 2 {
-                    walk.bind("handle", &name.node.ident, Val::payload(), false);
-                }
+            if let (Some(name), true) = (parameter.node.ident(), place < 2) {
+                walk.bind("handle", &name.node.ident, Val::payload(), false);
             }
         }
         let mut names: Vec<&'a str> = walk.functions.keys().copied().collect();
         names.sort_unstable();
         for name in names {
-            let called = if name == "handle" {
-                1
-            } else {
-                walk.calls_before.get(name).copied().unwrap_or_default()
-            };
-            if let (Some(def), true) = (walk.functions.get(name).copied(), called > 0) {
+            // One that nobody calls is compiled all the same, and constants are folded there.
+            let called = walk.calls_before.get(name).copied().unwrap_or_default().max(1);
+            if let Some(def) = walk.functions.get(name).copied() {
                 walk.enter(name, called);
                 walk.statement(&def.body)?;
             }
@@ -279,6 +279,13 @@ impl<'a> Walk<'a> {
         let (allocated, touched) = (over(allocated), over(touched));
         self.allocated.add(allocated, place);
         self.touched.add(touched, place);
+    }
+
+    /// Charges what an operation takes beside the heap, where the limit does not see it: dicts and large numbers keep
+    /// their contents there, and nothing is given back before the end.
+    pub(super) fn charge_beside(&mut self, amount: Amount, place: Span) {
+        let ever = amount.most.saturating_mul(self.times.min(EVER));
+        self.allocated.add(ever.min(amount.mean.saturating_mul(self.times)), place);
     }
 
     /// Charges what leaves the script.
@@ -460,8 +467,7 @@ impl<'a> Walk<'a> {
                 let AssignTargetP::Identifier(name) = &target.node else {
                     return refuse(statement.span, "it changes a part of something");
                 };
-                let val = self.expression(value)?;
-                self.grow(&name.node.ident, val, statement.span)
+                self.grow(&name.node.ident, value, statement.span)
             }
             StmtP::AssignModify(target, op, value) => {
                 let AssignTargetP::Identifier(name) = &target.node else {
@@ -472,6 +478,7 @@ impl<'a> Walk<'a> {
                 let held = self.read(name).unwrap_or(Val::NOTHING);
                 match (op, held.is_number(), val.kind) {
                     (AssignOp::Subtract, true, Kind::Small { .. }) => {
+                        self.charge_beside(Amount::flat(NUMBER), statement.span);
                         self.bind(self.inside, name, Val::count(), true);
                         Ok(())
                     }
@@ -551,8 +558,7 @@ impl<'a> Walk<'a> {
                     && first.node.ident == name
                 {
                     for part in added.into_iter().rev() {
-                        let val = self.expression(part)?;
-                        self.grow(name, val, value.span)?;
+                        self.grow(name, part, value.span)?;
                     }
                     return Ok(());
                 }
@@ -567,7 +573,8 @@ impl<'a> Walk<'a> {
             AssignTargetP::Index(parts) => {
                 let key = self.expression(&parts.1)?;
                 let val = self.expression(value)?;
-                self.charge(Amount::flat(200), key.size, target.span);
+                self.charge(Amount::flat(0), key.size, target.span);
+                self.charge_beside(Amount::flat(ENTRY), target.span);
                 self.add(&parts.0, key.or(val).in_a_list(1).with(key), target.span)
             }
             AssignTargetP::Dot(..) => refuse(target.span, "it assigns to an attribute"),
@@ -587,12 +594,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `name += val`
-    fn grow(&mut self, name: &'a str, val: Val, place: Span) -> Outcome<()> {
+    /// `name += value`
+    fn grow(&mut self, name: &'a str, value: &'a AstExpr, place: Span) -> Outcome<()> {
+        let val = self.expression(value)?;
         let held = self.read(name).unwrap_or(Val::NOTHING);
         if held.is_number() && val.is_number() {
             return match val.kind {
                 Kind::Small { .. } => {
+                    self.charge_beside(Amount::flat(NUMBER), place);
                     self.bind(self.inside, name, Val::count(), true);
                     Ok(())
                 }
@@ -601,10 +610,43 @@ impl<'a> Walk<'a> {
         }
         let whole = held.with(val);
         self.charge(whole.size.plus(whole.count_of_items().times(8)).and(32), whole.size, place);
+        if !is_text_or_list(value) {
+            self.charge_beside(whole.size, place);
+        }
         self.put(self.inside, name, val, place);
         Ok(())
     }
 }
+
+/// Whether a value is certainly a text or a list, so that what it is added to is one, or raises.
+pub(super) fn is_text_or_list(expression: &AstExpr) -> bool {
+    match &expression.node {
+        ExprP::Literal(literal) => matches!(literal, AstLiteral::String(_)),
+        ExprP::FString(_) | ExprP::List(_) | ExprP::Tuple(_) | ExprP::ListComprehension(..) => true,
+        ExprP::Op(left, BinOp::Add, right) => is_text_or_list(left) || is_text_or_list(right),
+        ExprP::Op(left, BinOp::Percent, _) => is_text_or_list(left),
+        ExprP::Call(function, _) => match &function.node {
+            ExprP::Dot(_, method) => TEXT_METHODS.contains(&method.node.as_str()),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Methods that only texts have, and that give a text or a list.
+const TEXT_METHODS: &[&str] = &[
+    "capitalize",
+    "format",
+    "join",
+    "lower",
+    "lstrip",
+    "replace",
+    "rstrip",
+    "split",
+    "strip",
+    "title",
+    "upper",
+];
 
 /// Whether an expression makes something new, or something that cannot be changed.
 fn is_new(expression: &AstExpr) -> bool {

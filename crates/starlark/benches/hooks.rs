@@ -1,0 +1,181 @@
+//! What a Markdown hook costs, beside bare calls of the `starlark` crate.
+//!
+//! * `one`: a hook with a `when` that holds and `allow()`: bare, through the whole pipeline in this
+//!   process, and in a worker.
+//! * `seven`: a chain of seven of them, likewise.
+//! * `not_wanted`: a hook whose `when` does not hold.
+//! * `guard`: a guard with a list of patterns, likewise.
+//! * `load`: a hundred hooks, from their files to the runner.
+// A benchmark fails by panicking.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use serde_json::{Map, Value as Json, json};
+use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, Module};
+use starlark::eval::Evaluator;
+use starlark::starlark_module;
+use starlark::syntax::{AstModule, Dialect};
+use starlark::values::none::NoneType;
+use tollgate_config::hooks::Hooks;
+use tollgate_config::layers::Places;
+use tollgate_config::load::Setup;
+use tollgate_core::prelude::*;
+use tollgate_starlark::Starlark;
+
+const WHEN: &str = r#"payload["name"] == "run_command""#;
+const ALLOW: &str = "def handle(event, payload):\n    return allow()\n";
+const GUARD: &str = r#"
+def handle(event, payload):
+    command = payload["args"].get("CommandLine", "")
+    for pattern in ["rm -rf /", ":(){ :|:& };:", "mkfs", "dd if=", "shutdown"]:
+        if pattern in command:
+            return block("dangerous command pattern blocked: '" + pattern + "'")
+    return allow()
+"#;
+
+#[starlark_module]
+fn decisions(builder: &mut GlobalsBuilder) {
+    fn allow() -> anyhow::Result<NoneType> {
+        Ok(NoneType)
+    }
+    fn block(#[allow(unused_variables)] reason: &str) -> anyhow::Result<NoneType> {
+        Ok(NoneType)
+    }
+}
+
+/// A hook as one would run it with the crate alone: compiled once, a fresh heap for each call.
+struct Bare {
+    when: FrozenModule,
+    script: FrozenModule,
+}
+
+impl Bare {
+    fn new(globals: &Globals, script: &str) -> Self {
+        let when = format!("def when(event, payload): return ({WHEN})\n");
+        Self { when: compile(globals, &when), script: compile(globals, script) }
+    }
+
+    /// Whether it was asked.
+    fn ask(&self, payload: &Map<String, Json>) -> bool {
+        Module::with_temp_heap(|module| {
+            let mut eval = Evaluator::new(&module);
+            let heap = module.heap();
+            let arguments = [heap.alloc("tool.pre"), heap.alloc(payload)];
+            let when = self.when.get("when").unwrap();
+            let when = heap.access_owned_frozen_value(&when);
+            if !eval.eval_function(when, &arguments, &[]).unwrap().to_bool() {
+                return false;
+            }
+            let handle = self.script.get("handle").unwrap();
+            let handle = heap.access_owned_frozen_value(&handle);
+            black_box(eval.eval_function(handle, &arguments, &[]).unwrap());
+            true
+        })
+    }
+}
+
+fn compile(globals: &Globals, text: &str) -> FrozenModule {
+    let ast = AstModule::parse("bench", text.to_owned(), &Dialect::Standard).unwrap();
+    Module::with_temp_heap(|module| {
+        Evaluator::new(&module).eval_module(ast, globals).unwrap();
+        module.freeze().unwrap()
+    })
+}
+
+fn markdown(script: &str) -> String {
+    let script: String = script.lines().fold(String::new(), |text, line| text + "  " + line + "\n");
+    format!("---\nevent: tool.pre\nwhen: {WHEN}\nscript: |\n{script}---\n")
+}
+
+fn places(directory: &Path, files: usize, script: &str) -> Places {
+    let places = Places::below(directory);
+    let folder = places.user.as_ref().unwrap().join("hooks");
+    fs::create_dir_all(&folder).unwrap();
+    for number in 0..files {
+        fs::write(folder.join(format!("hook_{number:03}.md")), markdown(script)).unwrap();
+    }
+    places
+}
+
+fn hooks(directory: &Path, engine: Starlark, files: usize, script: &str) -> Hooks {
+    let hooks = Hooks::open(Setup::new(places(directory, files, script)).scripts(engine)).unwrap();
+    let problems = &hooks.in_force().diagnostics;
+    assert!(problems.is_empty(), "{problems:?}");
+    hooks
+}
+
+fn with_worker() -> Starlark {
+    Starlark::with_worker(env!("CARGO_BIN_EXE_tollgate-worker"))
+}
+
+fn call(name: &str) -> ToolPre {
+    let call = ToolCall::new(name).arg("CommandLine", "cargo test --workspace").arg("Cwd", "/work");
+    ToolPre::from(call)
+}
+
+/// As a script would get it from whoever uses the crate alone.
+fn payload(name: &str) -> Map<String, Json> {
+    let args = json!({"CommandLine": "cargo test --workspace", "Cwd": "/work"});
+    let payload = json!({"name": name, "args": args, "model": null, "turn": 1});
+    payload.as_object().unwrap().clone()
+}
+
+fn running(c: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let globals = GlobalsBuilder::standard().with(decisions).build();
+    let session = SessionContext::new(SessionInfo::default());
+    let turn = session.turn();
+    for (group, files, script, tool) in [
+        ("one", 1, ALLOW, "run_command"),
+        ("seven", 7, ALLOW, "run_command"),
+        ("guard", 1, GUARD, "run_command"),
+        ("not_wanted", 1, ALLOW, "view_file"),
+    ] {
+        let mut group = c.benchmark_group(group);
+        let bare: Vec<_> = (0..files).map(|_| Bare::new(&globals, script)).collect();
+        let given = payload(tool);
+        group.bench_function("bare", |b| {
+            b.iter(|| bare.iter().filter(|bare| bare.ask(black_box(&given))).count());
+        });
+        for (name, engine) in [("here", with_worker()), ("isolated", with_worker().isolate_all())] {
+            let directory = tempfile::tempdir().unwrap();
+            let hooks = hooks(directory.path(), engine, files, script);
+            let event = call(tool);
+            group.bench_function(name, |b| {
+                b.iter(|| {
+                    let operation = turn.operation();
+                    runtime.block_on(hooks.runner().dispatch(&operation, event.clone()))
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+fn loading(c: &mut Criterion) {
+    let mut group = c.benchmark_group("load");
+    let globals = GlobalsBuilder::standard().with(decisions).build();
+    group.bench_function("bare/compile_100", |b| {
+        b.iter(|| (0..100).map(|_| compile(&globals, GUARD)).count());
+    });
+    for (name, isolate_all) in [("here/100_hooks", false), ("isolated/100_hooks", true)] {
+        let directory = tempfile::tempdir().unwrap();
+        let places = places(directory.path(), 100, GUARD);
+        let engine = with_worker();
+        let engine = if isolate_all { engine.isolate_all() } else { engine };
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let setup = Setup::new(places.clone()).scripts(engine.clone());
+                Hooks::open(setup).unwrap()
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, running, loading);
+criterion_main!(benches);

@@ -1,0 +1,87 @@
+//! Policy files from file to decision, in workers and in this process.
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use common::{Bench, Isolation};
+use tollgate_core::prelude::*;
+
+/// One condition with a native form, one that only Starlark can evaluate.
+const POLICY: &str = r#"
+def is_dangerous(args):
+    for word in args.get("CommandLine", "").split(" "):
+        if word in ["dd", "mkfs"]:
+            return True
+    return False
+
+policy.deny("*")
+policy.allow("view_file")
+policy.deny("run_command", when = lambda args: "rm" in args.get("CommandLine", ""), reason = "no deletes")
+policy.deny("run_command", when = is_dangerous, reason = "no formatting")
+policy.ask_user("run_command", reason = "really?")
+policy.allow_mcp("docs")
+"#;
+
+#[tokio::test]
+async fn a_policy_file_decides() {
+    for isolation in Isolation::ALL {
+        let bench = Bench::new(isolation, &[("policy.star", POLICY)]);
+        for (tool, server, line, word, reason) in [
+            ("view_file", None, "", Word::Allow, ""),
+            ("run_command", None, "rm -rf build", Word::Deny, "no deletes"),
+            ("run_command", None, "dd if=x", Word::Deny, "no formatting"),
+            ("run_command", None, "ls", Word::Ask, "really?"),
+            ("list_dir", None, "", Word::Deny, "Denied by policy '*'."),
+            ("search", Some("docs"), "", Word::Allow, ""),
+            ("search", Some("other"), "", Word::Deny, "Denied by policy '*'."),
+        ] {
+            let mut call = ToolCall::new(tool).arg("CommandLine", line);
+            call.server = server.map(str::to_owned);
+            let outcome = bench.dispatch(ToolPre::from(call)).await;
+            assert_eq!(
+                (&outcome.record.decision, &*outcome.record.reason),
+                (&word, reason),
+                "{isolation:?} {tool} {line}: {:?}",
+                outcome.record
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_condition_that_takes_too_much_denies() {
+    // One native operation, which no count of steps ends.
+    let greedy = "policy.allow(\"x\", when = lambda args: len(\"a\" * (1 << args[\"n\"])))\n";
+    for isolation in [Isolation::Workers, Isolation::Mixed] {
+        let bench = Bench::new(isolation, &[("policy.star", greedy)]);
+        for (power, word) in [(1, Word::Allow), (36, Word::Deny), (2, Word::Allow)] {
+            let call = ToolCall::new("x").arg("n", power);
+            let outcome = bench.dispatch(ToolPre::from(call)).await;
+            assert_eq!(outcome.record.decision, word, "{isolation:?} {:?}", outcome.record);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_with_an_error_closes_the_gate_and_says_where() {
+    for (text, place, message) in [
+        ("policy.deny(\"x\")\npolicy.alow(\"y\")\n", "2:8", "`policy` has no `alow`"),
+        ("from google.antigravity.hooks import policy\n", "1:1", "no imports"),
+        ("\npolicy.deny(\"run_*\")\n", "2:1", "which no tool is called"),
+        ("policy.deny(3)\n", "1:1", "`tool` is a text"),
+        ("for x in [1]:\n    policy.deny(x)\n", "2:5", "`tool` is a text"),
+    ] {
+        for isolation in Isolation::ALL {
+            let bench = Bench::unchecked(isolation.engine(), &[("policy.star", text)], "");
+            let diagnostics = &bench.hooks.in_force().diagnostics;
+            let found: Vec<String> = diagnostics.iter().map(|found| found.line()).collect();
+            let told = |line: &String| {
+                line.contains(&format!("policy.star:{place}:")) && line.contains(message)
+            };
+            assert!(found.iter().any(told), "{isolation:?} {text}: {found:#?}");
+            let outcome = bench.dispatch(ToolPre::from(ToolCall::new("view_file"))).await;
+            assert_eq!(outcome.record.decision, Word::Deny, "{isolation:?} {text}");
+        }
+    }
+}

@@ -21,10 +21,3 @@ pub mod script;
 pub mod settings;
 pub mod source;
 pub mod trust;
-
-/// Runs the code of the documentation pages as tests.
-#[cfg(doctest)]
-mod documentation {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
-}

@@ -184,7 +184,8 @@ fn long_and_hostile_texts_are_decided_quickly() {
         let call = ToolCall::new("run_command").arg("CommandLine", text.clone());
         let _ = guard.refuses(&call, &[]);
         let taken = begin.elapsed();
-        assert!(taken.as_secs() < 5, "{taken:?}: {}", text.get(..40).unwrap_or(&text));
+        // What grows without bound takes far longer, and a busy machine less.
+        assert!(taken.as_secs() < 20, "{taken:?}: {}", text.get(..40).unwrap_or(&text));
     }
 }
 

@@ -25,3 +25,10 @@ pub mod worker;
 
 pub use engine::{DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, MEMORY, STEPS, Starlark};
 pub use tools::{HookTools, ToolRequest};
+
+/// Runs the code of the documentation pages as tests. This crate has all that they use.
+#[cfg(doctest)]
+mod documentation {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+}

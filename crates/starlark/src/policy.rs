@@ -32,6 +32,7 @@ use serde_json::{Map, Value as Json};
 use starlark::any::ProvidesStaticType;
 use starlark::environment::{Globals, GlobalsBuilder, Module};
 use starlark::eval::Evaluator;
+use starlark::syntax::AstModule;
 use starlark::values::OwnedFrozenValue;
 
 pub(crate) use build::{ConditionFor, Elsewhere, into_policies};
@@ -39,7 +40,7 @@ pub(crate) use check::check;
 pub(crate) use native::Natives;
 pub(crate) use simple::is_simple;
 
-use crate::analysis::Problem;
+use crate::analysis::{self, MOST_DEPTH, Problem, depth};
 use crate::convert::dict;
 use crate::sandbox::{self, Failed, Limits, Part};
 
@@ -153,14 +154,28 @@ impl fmt::Debug for Rules {
 impl Rules {
     /// Checks and compiles a file, and runs what stands at its top level.
     pub(crate) fn compile(text: &str, limits: Limits) -> Result<Self, Failed> {
-        let ast = check(text).map_err(|problems| first(&problems))?;
+        let checked = || {
+            let ast = check(text).map_err(|problems| first(&problems))?;
+            Self::run(ast, limits)
+        };
+        depth::with_stack(MOST_DEPTH, checked).unwrap_or_else(|_| {
+            // A worker can start no thread. It has a stack for the deepest tree, and is sent only
+            // what was checked.
+            let ast = AstModule::parse("script", text.to_owned(), &analysis::dialect());
+            Self::run(ast.map_err(|error| failed(&error))?, limits)
+        })
+    }
+
+    fn run(ast: AstModule, limits: Limits) -> Result<Self, Failed> {
+        // The time of the first file is not for building them.
+        let globals = globals();
         let making = Making::default();
         let module = Module::with_temp_heap(|module| {
             {
                 let mut eval = Evaluator::new(&module);
                 eval.extra = Some(&making);
                 limit(&mut eval, limits)?;
-                eval.eval_module(ast, globals()).map_err(|error| failed(&error))?;
+                eval.eval_module(ast, globals).map_err(|error| failed(&error))?;
             }
             module.freeze().map_err(|error| Failed::new(format!("{error:?}")))
         })?;

@@ -12,8 +12,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tollgate_config::diagnostic::Report;
-use tollgate_config::dialect::harness::{Artifact, Expect, TestBlock};
+use tollgate_config::diagnostic::{Diagnostic, Report};
+use tollgate_config::dialect::harness::{Artifact, Code, Expect, TestBlock};
 use tollgate_config::script::ScriptEngine as _;
 use tollgate_config::settings::Settings;
 
@@ -81,12 +81,12 @@ impl fmt::Display for Tested {
 
 /// Why a hook's tests cannot be run: it does not load.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("`{hook}` does not load: {}", .problems.first().map(|problem| problem.line()).unwrap_or_default())]
+#[error("`{hook}` does not load: {}", .problems.first().map(Diagnostic::line).unwrap_or_default())]
 pub struct NotTestable {
     /// The hook.
     pub hook: String,
     /// What is wrong with it.
-    pub problems: Vec<tollgate_config::diagnostic::Diagnostic>,
+    pub problems: Vec<Diagnostic>,
 }
 
 impl Starlark {
@@ -109,11 +109,11 @@ impl Starlark {
     /// ---
     /// Keeps disks as they are.
     ///
-    /// ```test block a disk
+    /// ~~~test block a disk
     /// {"name": "run_command", "args": {"CommandLine": "mkfs /dev/sda"}}
     /// ---
     /// {"reason": "no formatting of disks"}
-    /// ```
+    /// ~~~
     /// "#;
     /// let file = Arc::new(SourceFile::new("disks.md", text));
     /// let (artifact, problems) = read_artifact(&file);
@@ -159,7 +159,7 @@ impl Starlark {
         let limits = limits_in_worker(artifact.timeout.unwrap_or(DEFAULT_TIME));
         let host = GivenHost { given: &test.given };
         let script = artifact.script.text();
-        let when = artifact.when.as_ref().map(|when| when.text());
+        let when = artifact.when.as_ref().map(Code::text);
         let event = artifact.event.name;
         let Some(workers) = self.workers() else {
             return Ok(run_covered((script, when), event, &payload, limits, &host));

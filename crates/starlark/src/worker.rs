@@ -12,10 +12,8 @@ use crate::sandbox::{Failed, Program, globals, run_covered};
 /// any thread is started: in a process that was started as a worker it does not return.
 ///
 /// ```no_run
-/// fn main() {
-///     tollgate_starlark::worker::init();
-///     // The program itself.
-/// }
+/// tollgate_starlark::worker::init();
+/// // The program itself.
 /// ```
 pub fn init() {
     tollgate_exec::worker::init(|| {
@@ -93,7 +91,10 @@ impl Worker {
 }
 
 /// The program on the other side, as a script asks it.
-struct Outside<'a, 'b>(RefCell<&'a mut (dyn FnMut(&[u8]) -> Vec<u8> + 'b)>);
+struct Outside<'a, 'b>(RefCell<&'a mut Asking<'b>>);
+
+/// Asks the program on the other side.
+type Asking<'a> = dyn FnMut(&[u8]) -> Vec<u8> + 'a;
 
 impl Host for Outside<'_, '_> {
     fn call(&self, call: Call) -> Reply {

@@ -7,6 +7,7 @@ mod common;
 
 use std::fmt::Write as _;
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::{Bench, Isolation};
@@ -91,10 +92,10 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     ("recursion in a key", "def f(n):\n    return f(n)\nx = sorted([2, 1], key = f)", "overflow"),
     ("a number shifted", "x = 1 << 100000000", ""),
-    ("a list that is deep, shown", "l = []\nfor i in range(200000):\n    l = [l]\ns = str(l)", ""),
+    ("a list that is deep, shown", "l = []\nfor i in range(50000):\n    l = [l]\ns = str(l)", ""),
     (
         "a list that is deep, as JSON",
-        "l = []\nfor i in range(200000):\n    l = [l]\ns = json.encode(l)",
+        "l = []\nfor i in range(101):\n    l = [l]\ns = json.encode(l)",
         "nested more than 100 deep",
     ),
     (
@@ -130,7 +131,9 @@ fn hook(tool: &str, body: &str) -> (String, String) {
 
 /// An ordinary hook, which waits for a new worker however busy the machine is.
 fn fine() -> (String, String) {
-    let (name, text) = hook("fine", "for x in payload:\n    x.upper()\nreturn block(\"fine\")");
+    // Nothing tells that it does not grow, so it runs in a worker.
+    let (name, text) =
+        hook("fine", "s = \"\"\nfor x in payload:\n    s = s + s\nreturn block(\"fine\" + s)");
     (name, text.replace("event: tool.pre", "event: tool.pre\ntimeout: 20s"))
 }
 
@@ -199,19 +202,34 @@ fn children() -> Vec<char> {
     states
 }
 
-#[tokio::test]
-async fn what_never_ends_is_ended() {
+/// Held by the tests that look at the memory of this process, or take much of it.
+static MEMORY: Mutex<()> = Mutex::new(());
+
+/// Runs a test while no other one that minds looks at the memory.
+fn alone(test: impl Future<Output = ()>) {
+    let _alone = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
+}
+
+#[test]
+fn what_never_ends_is_ended() {
+    alone(never_ends());
+}
+
+async fn never_ends() {
     let bodies: Vec<_> = ENDLESS.iter().map(|(_, body)| *body).collect();
     let bench = bench(Isolation::Mixed, &bodies);
     still_works(&bench, "nothing").await;
-    let before = memory("VmHWM:");
+    // From here on, the peak.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = memory("VmRSS:");
     for (number, (name, _)) in ENDLESS.iter().enumerate() {
         refused(&bench, name, number, STOPPED).await;
     }
     let grown = memory("VmHWM:").saturating_sub(before);
     println!("{grown} KiB more");
-    // What other tests of this program need at the same time is little.
-    assert!(grown < 24 * 1024, "{grown} KiB");
+    // Other tests of this program load a few hooks at the same time.
+    assert!(grown < 12 * 1024, "{grown} KiB");
     let most = tollgate_exec::worker::default_most();
     let deadline = Instant::now() + Duration::from_secs(10);
     while children().contains(&'Z') {
@@ -233,8 +251,12 @@ async fn what_goes_wrong_is_said() {
     }
 }
 
-#[tokio::test]
-async fn what_only_looks_bad_is_no_problem() {
+#[test]
+fn what_only_looks_bad_is_no_problem() {
+    alone(looks_bad());
+}
+
+async fn looks_bad() {
     for isolation in Isolation::ALL {
         // In a debug build the time for patterns is another.
         let files: Vec<_> = HARMLESS
@@ -254,8 +276,12 @@ async fn what_only_looks_bad_is_no_problem() {
     }
 }
 
-#[tokio::test]
-async fn in_this_process_loops_and_recursion_end_as_well() {
+#[test]
+fn in_this_process_loops_and_recursion_end_as_well() {
+    alone(in_this_process());
+}
+
+async fn in_this_process() {
     let bodies: Vec<_> = ENDLESS[..5].iter().map(|(_, body)| *body).collect();
     let bench = bench(Isolation::InProcess, &bodies);
     for (number, (name, _)) in ENDLESS[..5].iter().enumerate() {
@@ -275,7 +301,6 @@ async fn conditions_are_held_to_the_same() {
         "len(\"a\" * (len(payload) << 26)) > 0",
         "len(list(range(len(payload) * 10000000))) > 0",
         "len([0] * (len(payload) << 26)) > 0",
-        "\"a\" * (len(payload) << 28) == payload[\"name\"]",
     ];
     let files: Vec<_> = CONDITIONS
         .iter()
@@ -333,8 +358,12 @@ async fn what_a_script_does_when_it_is_loaded_is_held_to_limits_too() {
     }
 }
 
-#[tokio::test]
-async fn a_payload_of_ten_megabytes_closes_the_gate_and_nothing_else() {
+#[test]
+fn a_payload_of_ten_megabytes_closes_the_gate_and_nothing_else() {
+    alone(ten_megabytes());
+}
+
+async fn ten_megabytes() {
     let (name, text) = fine();
     let text = text.replace(" == \"fine\"", " in [\"large\", \"fine\"]");
     for isolation in [Isolation::Workers, Isolation::Mixed] {

@@ -67,7 +67,8 @@ async fn what_is_wrong_with_a_hook_is_said_with_its_place_and_closes_the_gates()
                 assert_eq!((code, place), (code_wanted, place_wanted), "{at}: {said:#?}");
                 assert!(message.contains(part), "{at}: {message}");
             }
-            let is_broken = found.diagnostics.iter().any(|found| found.is_error());
+            let is_broken =
+                found.diagnostics.iter().any(tollgate_config::diagnostic::Diagnostic::is_error);
             let outcome = ask(&bench.hooks).await;
             let wanted = if is_broken { Word::Deny } else { Word::None };
             assert_eq!(outcome.record.decision, wanted, "{at}: {:?}", outcome.record);
@@ -110,7 +111,13 @@ async fn a_reload_that_finds_something_wrong_changes_nothing() {
             fs::write(&path, broken).unwrap();
             let reloaded = bench.hooks.reload();
             assert!(!reloaded.is_in_force);
-            assert!(reloaded.found.diagnostics.iter().any(|found| found.is_error()));
+            assert!(
+                reloaded
+                    .found
+                    .diagnostics
+                    .iter()
+                    .any(tollgate_config::diagnostic::Diagnostic::is_error)
+            );
             assert_eq!(ask(&bench.hooks).await.reason(), "one", "{isolation:?} {broken}");
         }
         // Each reload has its own code, though it is of the same file.

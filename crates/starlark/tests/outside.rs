@@ -218,14 +218,22 @@ async fn to_wait_is_not_to_compute() {
     // It says no time, so it may compute for 100 ms and take ten seconds. After it has waited, it
     // goes on long enough to be looked at.
     let body = format!(
-        "r = http.get(\"{}\")\nn = 0\nfor i in range(5000):\n    n += 1\nreturn block(str(r[\"status\"]))",
+        "r = http.get(\"{}\")\nn = 0\nfor i in range(1500):\n    n += 1\nreturn block(str(r[\"status\"]))",
         server.url("/later")
     );
     for isolation in Isolation::ALL {
         let bench =
             Bench::with(isolation.engine(), &[("web.md", &hook("", &body))], &server.allowed());
-        let outcome = bench.dispatch(call("view_file")).await;
-        assert_eq!(outcome.reason(), "200", "{isolation:?}: {}", error(&outcome));
+        // On a busy machine 100 ms are soon over. If waiting counted, none of these would come through.
+        let mut told = Vec::new();
+        for _ in 0..5 {
+            let outcome = bench.dispatch(call("view_file")).await;
+            told.push(format!("{} {}", outcome.reason(), error(&outcome)));
+            if outcome.reason() == "200" {
+                break;
+            }
+        }
+        assert!(told.last().is_some_and(|told| told.starts_with("200")), "{isolation:?}: {told:?}");
     }
 }
 

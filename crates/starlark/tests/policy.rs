@@ -75,7 +75,8 @@ async fn a_file_with_an_error_closes_the_gate_and_says_where() {
         for isolation in Isolation::ALL {
             let bench = Bench::unchecked(isolation.engine(), &[("policy.star", text)], "");
             let diagnostics = &bench.hooks.in_force().diagnostics;
-            let found: Vec<String> = diagnostics.iter().map(|found| found.line()).collect();
+            let found: Vec<String> =
+                diagnostics.iter().map(tollgate_config::diagnostic::Diagnostic::line).collect();
             let told = |line: &String| {
                 line.contains(&format!("policy.star:{place}:")) && line.contains(message)
             };

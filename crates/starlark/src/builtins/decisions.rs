@@ -1,7 +1,13 @@
 //! `allow()`, `block(reason)`, `modify(patch)`.
 
 // The macros of the language's crate want things as they want them.
-#![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+#![allow(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    clippy::elidable_lifetime_names,
+    // Paging values out to disk, which nobody does here, is what would.
+    clippy::panic
+)]
 
 use allocative::Allocative;
 use serde_json::Value as Json;

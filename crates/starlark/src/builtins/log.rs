@@ -1,6 +1,12 @@
 //! `log`, which is a function and has `info` and `warn`; `print` is `log`.
 
-#![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+#![allow(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    clippy::elidable_lifetime_names,
+    // Paging values out to disk, which nobody does here, is what would.
+    clippy::panic
+)]
 
 use allocative::Allocative;
 use serde_json::Map;

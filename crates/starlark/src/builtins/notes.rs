@@ -1,7 +1,11 @@
 //! `metrics` and `cache`. What is written shows at once to the script that wrote it, and to others
 //! when the dispatch is done.
 
-#![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+#![allow(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    clippy::elidable_lifetime_names
+)]
 
 use serde_json::{Map, Value as Json};
 use starlark::environment::GlobalsBuilder;

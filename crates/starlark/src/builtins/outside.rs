@@ -1,6 +1,12 @@
 //! `http`, `hooks` and `tools`: what is asked of the program around the script.
 
-#![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+#![allow(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    clippy::elidable_lifetime_names,
+    // Paging values out to disk, which nobody does here, is what would.
+    clippy::panic
+)]
 
 use allocative::Allocative;
 use serde_json::{Map, Value as Json};

@@ -1,6 +1,10 @@
 //! `json`, `re`, `glob` and `path`.
 
-#![allow(clippy::unnecessary_wraps, clippy::needless_pass_by_value)]
+#![allow(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    clippy::elidable_lifetime_names
+)]
 
 use std::cell::RefCell;
 use std::rc::Rc;

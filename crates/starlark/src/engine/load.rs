@@ -15,13 +15,14 @@ use tollgate_core::Registration;
 use tollgate_core::dialect::Layer;
 use tollgate_fetch::{Allowlist, Client};
 
+use super::remote::ProgramText;
 use super::{
     DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, Generation, Isolation, Shared, limits_here,
     limits_in_worker,
 };
-use crate::analysis::{self, Bounded, Problem, ProblemKind};
+use crate::analysis::{self, Bounded, Problem, ProblemKind, depth};
 use crate::hook::{Condition, ScriptHook, Where};
-use crate::sandbox::{Failed, Part, Program};
+use crate::sandbox::{Failed, Limits, Part, Program};
 
 pub(super) struct Load<'e> {
     shared: &'e Arc<Shared>,
@@ -80,11 +81,9 @@ impl ScriptLoad for Load<'_> {
         let when_text = artifact.when.as_ref().map(Code::text);
         let program = (artifact.script.text(), when_text, script.facts.may_mutate);
         let place = match (&self.shared.isolation, expensive) {
-            (Isolation::InProcess, _) => {
-                self.here(program, limits_in_worker(time), asks_outside, false)
-            }
+            (Isolation::InProcess, _) => here(program, limits_in_worker(time), asks_outside, false),
             (_, None) if !self.shared.isolate_all => {
-                self.here(program, limits_here(time), asks_outside, true)
+                here(program, limits_here(time), asks_outside, true)
             }
             (Isolation::Workers(Ok(workers)), _) => {
                 let limits = limits_in_worker(time);
@@ -135,19 +134,19 @@ impl ScriptLoad for Load<'_> {
     }
 }
 
-impl Load<'_> {
-    /// Compiles it here.
-    #[allow(clippy::unused_self)] // reads as the others do
-    fn here(
-        &self,
-        (script, when, may_mutate): (&str, Option<&str>, bool),
-        limits: crate::sandbox::Limits,
-        asks_outside: bool,
-        only_small: bool,
-    ) -> Result<Where, Failed> {
-        let program = Arc::new(Program::compile(script, when, may_mutate, limits)?);
-        Ok(Where::Here { program, limits, asks_outside, only_small })
-    }
+/// Compiles it here, with as much stack as its depth may take.
+fn here(
+    (script, when, may_mutate): ProgramText<'_>,
+    limits: Limits,
+    asks_outside: bool,
+    only_small: bool,
+) -> Result<Where, Failed> {
+    let heights = [Some(script), when].into_iter().flatten().map(depth::height);
+    let height = heights.filter_map(Result::ok).max().unwrap_or(0);
+    let compile = || Program::compile(script, when, may_mutate, limits);
+    let program = depth::with_stack(height, compile)
+        .map_err(|error| Failed::new(format!("no thread could be started for it: {error}")))??;
+    Ok(Where::Here { program: Arc::new(program), limits, asks_outside, only_small })
 }
 
 /// Why a text cannot be relied on to be cheap.

@@ -93,13 +93,11 @@ impl Mailbox {
 
     fn poll(&self, waker: &Waker) -> Poll<Message> {
         let mut state = self.lock();
-        match state.0.pop_front() {
-            Some(message) => Poll::Ready(message),
-            None => {
-                state.1 = Some(waker.clone());
-                Poll::Pending
-            }
+        if let Some(message) = state.0.pop_front() {
+            return Poll::Ready(message);
         }
+        state.1 = Some(waker.clone());
+        Poll::Pending
     }
 }
 

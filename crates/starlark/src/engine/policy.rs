@@ -1,5 +1,6 @@
 //! Policy files: their rules, and where their conditions are evaluated.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -71,17 +72,15 @@ pub(super) fn load(
         no_worker(report, Span::at(spec.at()), "", "only Starlark can evaluate its condition");
         return None;
     }
-    let condition = |place: usize| {
-        let native = specs.iter().find(|spec| spec.when() == Some(place));
-        let native = native.and_then(|spec: &RuleSpec| natives.condition(spec)).cloned();
-        match (native, elsewhere(place)) {
-            (Some(native), Some(elsewhere)) => ConditionFor::NativeOr(native, elsewhere),
-            (Some(native), None) => ConditionFor::Native(native),
-            (None, Some(elsewhere)) => ConditionFor::Async(elsewhere),
-            (None, None) => ConditionFor::Async(Arc::new(|_| {
-                Box::pin(std::future::ready(Err("there is no worker process".into())))
-            })),
-        }
+    let with_native = |spec: &RuleSpec| Some((spec.when()?, natives.condition(spec)?.clone()));
+    let native: HashMap<usize, _> = specs.iter().filter_map(with_native).collect();
+    let condition = |place: usize| match (native.get(&place).cloned(), elsewhere(place)) {
+        (Some(native), Some(elsewhere)) => ConditionFor::NativeOr(native, elsewhere),
+        (Some(native), None) => ConditionFor::Native(native),
+        (None, Some(elsewhere)) => ConditionFor::Async(elsewhere),
+        (None, None) => ConditionFor::Async(Arc::new(|_| {
+            Box::pin(std::future::ready(Err("there is no worker process".into())))
+        })),
     };
     let base = project_of(file.path());
     match into_policies(&specs, condition, base, generation.otherwise) {

@@ -17,7 +17,7 @@ impl Host for GivenHost<'_> {
                 Ok(given.cache.get(&key).map_or(Json::Null, |value| json!([value])))
             }
             Call::Metrics => Ok(given.metrics.clone().into()),
-            Call::Hooks => Ok(json!([])),
+            Call::Hooks => Ok(given.hooks.clone().into()),
             Call::Http(HttpCall { method, url, .. }) => {
                 let wanted = format!("{method} {url}");
                 let response = given.http.get(&wanted).ok_or_else(|| {

@@ -2,8 +2,10 @@
 #![allow(dead_code)] // each test uses what it needs
 
 use std::fs;
+use std::path::Path;
 
 use tempfile::TempDir;
+use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::hooks::Hooks;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
@@ -52,7 +54,7 @@ impl Bench {
     pub(crate) fn with(engine: Starlark, files: &[(&str, &str)], settings: &str) -> Self {
         let bench = Self::unchecked(engine, files, settings);
         let problems: Vec<_> =
-            bench.hooks.in_force().diagnostics.iter().map(|found| found.line()).collect();
+            bench.hooks.in_force().diagnostics.iter().map(Diagnostic::line).collect();
         assert!(problems.is_empty(), "{problems:#?}");
         bench
     }
@@ -64,7 +66,8 @@ impl Bench {
         let user = places.user.clone().unwrap();
         fs::create_dir_all(user.join("hooks")).unwrap();
         for (name, text) in files {
-            let path = if name.ends_with(".md") { user.join("hooks") } else { user.clone() };
+            let is_hook = Path::new(name).extension().is_some_and(|extension| extension == "md");
+            let path = if is_hook { user.join("hooks") } else { user.clone() };
             fs::write(path.join(name), text).unwrap();
         }
         if !settings.is_empty() {

@@ -24,7 +24,7 @@ const SEPARATOR: &str = "---";
 const MOST_TESTS: usize = 1_000;
 
 /// What may be given to a test.
-const GIVEN: &[&str] = &["cache", "metrics", "http", "tools"];
+const GIVEN: &[&str] = &["cache", "metrics", "http", "tools", "hooks"];
 
 /// The key under which it stands in the payload.
 const GIVEN_KEY: &str = "$given";
@@ -198,6 +198,11 @@ fn given_of(value: &Ast<'_>, report: &mut Report) -> Option<Given> {
             json::unknown_field(report, field, "`$given`", GIVEN);
             continue;
         }
+        if name == "hooks" {
+            let hooks = &as_array(&field.value, "`hooks`", report)?.elements;
+            given.hooks = hooks.iter().map(json::value_of).collect();
+            continue;
+        }
         let Some(object) = as_object(&field.value, &format!("`{name}`"), report) else { continue };
         match name {
             "cache" => given.cache = json::map_of(object),
@@ -269,6 +274,9 @@ fn response(value: &Ast<'_>, report: &mut Report) -> Option<GivenResponse> {
     Some(response)
 }
 
+/// What some hook may change at some event. A test of a rewrite may name it without `patch`.
+const CHANGEABLE: &[&str] = &["args", "arguments", "result", "prompt", "response", "context"];
+
 fn expected_of(
     object: &Object<'_>,
     expect: Option<Expect>,
@@ -286,6 +294,11 @@ fn expected_of(
     let mut expected = Expected::default();
     for field in &object.properties {
         let (name, value) = (field.name.as_str(), &field.value);
+        if expect == Some(Expect::Modify) && CHANGEABLE.contains(&name) {
+            let patch = expected.patch.get_or_insert_default();
+            patch.insert(name.to_owned(), json::value_of(value));
+            continue;
+        }
         if !fields.contains(&name) {
             let of = format!("what `{}` expects", expect.map_or("", Expect::word));
             let entry = json::unknown_field(report, field, &of, fields);

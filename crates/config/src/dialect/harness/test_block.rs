@@ -97,6 +97,8 @@ pub struct Given {
     pub http: BTreeMap<String, GivenResponse>,
     /// What tools return, by name.
     pub tools: Map<String, Value>,
+    /// What `hooks.list()` tells.
+    pub hooks: Vec<Value>,
 }
 
 /// What an address answers in a test.

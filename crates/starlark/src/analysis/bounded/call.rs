@@ -182,12 +182,12 @@ impl<'a> Walk<'a> {
             }
             "enumerate" => {
                 self.charge(cells.times(80).and(64), cells.times(8), place);
-                pairs(first, 24)
+                tuples(first, 1, 24)
             }
             "zip" => {
                 let all = given.0.iter().fold(Val::NOTHING, |all, it| all.with(it.val));
                 self.charge(all.count_of_items().times(80).and(64), all.count_of_items(), place);
-                pairs(all, 8)
+                tuples(all, given.0.len() as u64, 8)
             }
             "range" => return self.range(given, place),
             "allow" => Val::fixed(),
@@ -318,7 +318,7 @@ impl<'a> Walk<'a> {
             }
             "items" => {
                 self.charge(cells.times(80).and(64), cells, place);
-                pairs(this, 16)
+                tuples(this, 2, 0)
             }
             "startswith" | "endswith" | "isalnum" | "isalpha" | "isdigit" | "islower"
             | "isspace" | "istitle" | "isupper" => {
@@ -427,15 +427,15 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// As many pairs as there are elements, each with something of this size.
-fn pairs(of: Val, with: u64) -> Val {
-    let size = of.size.plus(of.count_of_items().times(with + 16));
+/// As many tuples as there are elements, each with so many of them, and something of this size.
+fn tuples(of: Val, parts: u64, with: u64) -> Val {
+    let beside = with + 16 * parts;
     Val {
         kind: Kind::Any,
-        size,
+        size: of.size.plus(of.count_of_items().times(beside)),
         items: of.items,
-        item: of.item.saturating_add(with + 16),
-        deep: of.deep.max(3),
+        item: of.item.saturating_mul(parts).saturating_add(beside),
+        deep: of.deep.max(parts + 1),
     }
 }
 

@@ -11,7 +11,8 @@ use crate::analysis::scope::NoPayload;
 impl<'a> Walk<'a> {
     pub(super) fn expression(&mut self, expression: &'a AstExpr) -> Outcome<Val> {
         let place = expression.span;
-        self.charge(Amount::flat(0), Amount::flat(16), place);
+        // Whatever it is, its value may be new, and small.
+        self.charge(Amount::flat(24), Amount::flat(16), place);
         match &expression.node {
             ExprP::Literal(literal) => literal_val(literal, place),
             ExprP::Identifier(name) => self.name(&name.node.ident, place),

@@ -124,6 +124,36 @@ fn simple_files_take_no_longer_than_their_text() {
 }
 
 #[test]
+fn what_the_compiler_would_compute_is_not_simple() {
+    let simple = |file: &str| is_simple(&check(file).unwrap());
+    let rule = |body: &str| format!("x = []\npolicy.deny(\"x\", when = lambda args: {body})\n");
+    for body in [
+        "\"a\" * (1 << 36)",
+        "\"a\" + \"b\"",
+        "list(range(1 << 30))",
+        "\"a\".replace(\"a\", \"b\")",
+        "\"%s\" % args",
+        "\"{}\".format(args)",
+        "[1 for _ in range(9)]",
+        "f\"{args}\"",
+        "x == x",
+        "(lambda a: a)(args)",
+        "args.update(x)",
+    ] {
+        assert!(!simple(&rule(body)), "{body}");
+    }
+    for body in [
+        "\"rm\" in args.get(\"CommandLine\", \"\").lower()",
+        "args[\"a\"][0] == -1 if args else not True",
+        "re.search(\"a|b\", args[\"a\"]) and len(args) > 1",
+        "glob.match(pattern = \"*.py\", text = args[\"a\"])",
+    ] {
+        assert!(simple(&rule(body)), "{body}");
+    }
+    assert!(!simple("True = []\n") && !simple("len = []\n") && !simple("policy = []\n"));
+}
+
+#[test]
 fn the_table_of_builders_is_that_of_the_namespace() {
     for builder in builders() {
         let given = builder.call.parameters.iter().map(|name| format!("{name} = None"));

@@ -84,6 +84,7 @@ impl std::error::Error for Unanswered {}
 impl ScriptHook {
     async fn answer<E: Event>(&self, ask: Ask<'_, E>) -> Result<Answer<E>, Unanswered> {
         let payload = ask.memo.get_or_make(|| Projected::of(ask.event.view(), ask.cx));
+        payload.check_depth().map_err(Unanswered)?;
         let with_when = match self.holds(ask.event, &payload)? {
             Held::No => return Ok(Answer::declined()),
             Held::Yes => false,
@@ -93,7 +94,8 @@ impl ScriptHook {
             Where::Here { program, limits, asks_outside: false, only_small }
                 if !only_small || payload.size() as u64 <= bounded::PAYLOAD =>
             {
-                let host = AtOnce { generation: &self.generation, cx: ask.cx };
+                let only_small = *only_small;
+                let host = AtOnce { generation: &self.generation, cx: ask.cx, only_small };
                 program.run(self.event(), &payload.fields, with_when, *limits, &host)
             }
             place => self.elsewhere(place, ask, &payload, with_when).await?,

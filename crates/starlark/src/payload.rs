@@ -35,6 +35,7 @@ use crate::analysis::{CondError, Condition, Payload, View};
 pub(crate) struct Projected {
     pub(crate) fields: Map<String, Value>,
     size: usize,
+    depth: usize,
     text: OnceLock<String>,
 }
 
@@ -46,8 +47,21 @@ impl Projected {
     }
 
     pub(crate) fn new(fields: Map<String, Value>) -> Self {
-        let size = fields.iter().map(|(name, value)| name.len() + size_of(value)).sum();
-        Self { fields, size, text: OnceLock::new() }
+        let (mut size, mut depth) = (0, 0);
+        for (name, value) in &fields {
+            let (of_value, below) = measure(value);
+            size += name.len() + of_value;
+            depth = depth.max(below);
+        }
+        Self { fields, size, depth: depth + 1, text: OnceLock::new() }
+    }
+
+    /// Fails where it is nested deeper than a worker would read, wherever the script runs.
+    pub(crate) fn check_depth(&self) -> Result<(), String> {
+        if self.depth > DEEPEST {
+            return Err(format!("the payload is nested more than {DEEPEST} deep"));
+        }
+        Ok(())
     }
 
     /// About how large it is, in bytes.
@@ -61,16 +75,24 @@ impl Projected {
     }
 }
 
-/// About how many bytes of JSON a value is.
-fn size_of(value: &Value) -> usize {
-    8 + match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(size_of).sum(),
+/// How deep a payload may be: what JSON is read to.
+const DEEPEST: usize = 127;
+
+/// About how many bytes of JSON a value is, and how deep.
+pub(crate) fn measure(value: &Value) -> (usize, usize) {
+    let together = |(size, depth): (usize, usize), name: usize, value: &Value| {
+        let (of_value, below) = measure(value);
+        (size + name + of_value, depth.max(below))
+    };
+    let (size, depth) = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => return (8, 0),
+        Value::String(text) => return (8 + text.len(), 0),
+        Value::Array(items) => items.iter().fold((0, 0), |sum, item| together(sum, 0, item)),
         Value::Object(fields) => {
-            fields.iter().map(|(name, value)| name.len() + size_of(value)).sum()
+            fields.iter().fold((0, 0), |sum, (name, value)| together(sum, name.len(), value))
         }
-    }
+    };
+    (8 + size, depth + 1)
 }
 
 /// What the event itself says.

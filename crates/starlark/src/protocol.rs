@@ -57,7 +57,9 @@ pub(crate) fn read_request(bytes: &[u8]) -> Result<(Request, Map<String, Json>),
     let request = read(head)?;
     let payload = match rest.get(1..) {
         None | Some([]) => Map::new(),
-        Some(payload) => read(payload)?,
+        Some(payload) => {
+            read(payload).map_err(|why| format!("the payload cannot be read: {why}"))?
+        }
     };
     Ok((request, payload))
 }

@@ -17,7 +17,7 @@ use tollgate_config::dialect::harness::{Artifact, Code, Expect, TestBlock};
 use tollgate_config::script::ScriptEngine as _;
 use tollgate_config::settings::Settings;
 
-use crate::analysis;
+use crate::analysis::{self, depth};
 use crate::engine::{DEFAULT_TIME, Starlark, limits_in_worker};
 use crate::payload::of_test;
 use crate::protocol::{Request, Response};
@@ -162,7 +162,9 @@ impl Starlark {
         let when = artifact.when.as_ref().map(Code::text);
         let event = artifact.event.name;
         let Some(workers) = self.workers() else {
-            return Ok(run_covered((script, when), event, &payload, limits, &host));
+            let height = depth::height(script).unwrap_or(depth::MOST_DEPTH);
+            let run = || run_covered((script, when), event, &payload, limits, &host);
+            return depth::with_stack(height, run).map_err(|error| error.to_string());
         };
         let (script, when) = (script.to_owned(), when.map(ToOwned::to_owned));
         let request = Request::Cover { script, when, event: event.to_owned(), limits };

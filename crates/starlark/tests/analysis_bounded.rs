@@ -210,6 +210,51 @@ fn random_scripts_that_are_called_bounded_are() {
     assert!(yes.get() > cases / 30, "only {} of {cases} were called bounded", yes.get());
 }
 
+/// Lines that each build on those before, up to well past what is bounded.
+#[test]
+fn chains_of_lines_that_are_called_bounded_are() {
+    const OPERATIONS: &[&str] = &["A + B", "A + A", "', '.join([A, B])", "'%s%s' % (A, B)"];
+    let globals = globals();
+    let payloads = payloads();
+    let bound = usize::try_from(HEAP + ALLOCATION).unwrap();
+    let line = (prop::sample::select(OPERATIONS), 0..2_usize, 0..3_usize);
+    let chain = prop::collection::vec(line, 1..12);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        max_shrink_iters: 100,
+        ..ProptestConfig::default()
+    });
+    let yes = std::cell::Cell::new(0_u32);
+    runner
+        .run(
+            &(
+                chain,
+                prop::sample::select(&["", "for i in range(50):", "for i in range(2000):"][..]),
+            ),
+            |(chain, head)| {
+                let indent = if head.is_empty() { "  " } else { "    " };
+                let mut script =
+                    format!("def handle(event, payload):\n  v0 = payload['t']\n  {head}\n");
+                for (at, (operation, one, two)) in chain.iter().enumerate() {
+                    let name = |back: &usize| format!("v{}", at.saturating_sub(*back));
+                    let value = operation.replace('A', &name(one)).replace('B', &name(two));
+                    script = script + indent + &format!("v{} = {value}\n", at + 1);
+                }
+                script += "  return allow()\n";
+                if bounded(&parse(&script).unwrap(), &SCRIPT).is_yes() {
+                    yes.set(yes.get() + 1);
+                    let (bytes, _, _) = cost(&script, &payloads[0], &globals);
+                    prop_assert!(bytes <= bound, "{bytes} bytes:\n{script}");
+                }
+                Ok(())
+            },
+        )
+        .unwrap();
+    assert!(yes.get() >= 5, "{}", yes.get());
+    println!("{} of 200 bounded", yes.get());
+}
+
 /// Scripts that come close to the bounds on purpose.
 #[test]
 fn scripts_at_the_bound_keep_it() {

@@ -2,6 +2,8 @@
 //! of its event, and the next hook is asked as if nothing had been.
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+// And tells how long each took.
+#![allow(clippy::print_stdout)]
 
 mod common;
 
@@ -11,8 +13,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::{Bench, Isolation};
-use tollgate_config::diagnostic::Code;
+use serde_json::{Value, json};
+use tollgate_config::diagnostic::{Code, Diagnostic};
 use tollgate_core::prelude::*;
+use tollgate_starlark::Starlark;
 
 /// What follows a script that has no end in 100 ms: 400 ms until the runner itself gives up, and a
 /// busy machine.
@@ -144,7 +148,7 @@ fn bench(isolation: Isolation, bodies: &[&str]) -> Bench {
     let files: Vec<_> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
     let bench = Bench::unchecked(isolation.engine(), &files, "");
     let errors: Vec<_> = bench.hooks.in_force().diagnostics.clone();
-    let errors: Vec<_> = errors.iter().filter(|it| it.is_error()).map(|it| it.line()).collect();
+    let errors: Vec<_> = errors.iter().filter(|it| it.is_error()).map(Diagnostic::line).collect();
     assert!(errors.is_empty(), "{isolation:?}: {errors:#?}");
     bench
 }
@@ -380,4 +384,45 @@ async fn ten_megabytes() {
         let outcome = bench.dispatch(ToolPre::from(fits)).await;
         assert!(outcome.record.reason.contains("fine"), "{:?}", error(&outcome));
     }
+}
+
+#[tokio::test]
+async fn a_payload_may_be_as_deep_as_json_is_read() {
+    let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+    for isolation in Isolation::ALL {
+        let text = fine().1.replace("when: payload[\"name\"] == \"fine\"\n", "");
+        let bench = Bench::new(isolation, &[("fine.md", &text)]);
+        // The payload and its arguments are two more.
+        for (levels, fits) in [(125, true), (126, false), (1000, false)] {
+            let call = ToolCall::new("x").arg("deep", deep(levels));
+            let outcome = bench.dispatch(ToolPre::from(call)).await;
+            if fits {
+                assert_eq!(outcome.reason(), "fine", "{isolation:?}: {}", error(&outcome));
+            } else {
+                assert_eq!(
+                    error(&outcome),
+                    "the payload is nested more than 127 deep",
+                    "{isolation:?}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_worker_only_what_is_known_to_be_cheap_loads() {
+    let (name, dear) = fine();
+    let (_, cheap) = hook("cheap", "return block(\"cheap\")");
+    // This program has not called `worker::init`.
+    let bench = Bench::unchecked(Starlark::new(), &[("cheap.md", &cheap), (&name, &dear)], "");
+    let codes: Vec<_> = bench.hooks.in_force().diagnostics.iter().map(|found| found.code).collect();
+    assert_eq!(codes, [Code::NoScriptEngine]);
+    assert_eq!(call(&bench, "other").await.record.decision, Word::Deny);
+
+    let bench = Bench::with(Starlark::new(), &[("cheap.md", &cheap)], "");
+    assert_eq!(call(&bench, "cheap").await.reason(), "cheap");
+    let large = ToolCall::new("cheap").arg("text", "a".repeat(70_000));
+    let outcome = bench.dispatch(ToolPre::from(large)).await;
+    assert_eq!(outcome.record.decision, Word::Deny);
+    assert!(error(&outcome).contains("more than 64 KiB"), "{}", error(&outcome));
 }

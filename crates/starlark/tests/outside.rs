@@ -79,12 +79,12 @@ fn serve(stream: TcpStream) -> Option<()> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let path = head.split(' ').nth(1)?.to_owned();
-    let (mut status, mut more) = ("200 OK", String::new());
+    let (mut status, mut more) = ("200 OK", "");
     match path.split('?').next()? {
         "/missing" => status = "404 Not Found",
         "/away" => {
             status = "302 Found";
-            more = "location: http://example.invalid/\r\n".to_owned();
+            more = "location: http://example.invalid/\r\n";
         }
         "/never" => {
             // Until the other side has had enough.
@@ -234,6 +234,35 @@ async fn to_wait_is_not_to_compute() {
             }
         }
         assert!(told.last().is_some_and(|told| told.starts_with("200")), "{isolation:?}: {told:?}");
+    }
+}
+
+/// How many threads of this program run a script of a hook.
+fn script_threads() -> usize {
+    let names = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let names = names.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("tollgate-script")).count()
+}
+
+#[tokio::test]
+async fn a_dispatch_that_is_given_up_leaves_nothing_behind() {
+    let server = Server::new();
+    let never = calls(&format!("return block(http.get(\"{}\")[\"body\"])", server.url("/never")));
+    let other = never.replace("/never", "/a").replace("outer", "other");
+    for isolation in Isolation::ALL {
+        let files = [("never.md", &*never), ("other.md", &*other)];
+        let bench = Bench::with(isolation.engine(), &files, &server.allowed());
+        for _ in 0..3 {
+            let waiting = bench.dispatch(call("outer"));
+            assert!(tokio::time::timeout(Duration::from_millis(200), waiting).await.is_err());
+        }
+        let outcome = bench.dispatch(call("other")).await;
+        assert!(outcome.reason().contains("get /a"), "{isolation:?}: {}", error(&outcome));
+    }
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while script_threads() > 0 {
+        assert!(Instant::now() < deadline, "a script still waits for its answer");
+        tokio::task::yield_now().await;
     }
 }
 

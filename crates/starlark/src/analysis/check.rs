@@ -77,7 +77,7 @@ pub fn check_script(text: &str, names: &dyn Names) -> Result<Checked, Vec<Proble
 /// assert!(check_when("x = 1", &WHEN).is_err());
 /// ```
 pub fn check_when(text: &str, names: &dyn Names) -> Result<CheckedWhen, Vec<Problem>> {
-    let ast = parse(text).map_err(|problem| vec![problem])?;
+    let ast = parse_condition(text).map_err(|problem| vec![problem])?;
     let expression = match &ast.statement().node {
         StmtP::Expression(expression) => expression,
         other => {
@@ -106,6 +106,28 @@ pub fn check_when(text: &str, names: &dyn Names) -> Result<CheckedWhen, Vec<Prob
     let bounded = bounded_expression(expression, names);
     let condition = Condition::of_expression(expression);
     Ok(CheckedWhen { ast, condition, facts, bounded })
+}
+
+/// A condition may stand on several lines: it is one expression, whatever its line breaks.
+fn parse_condition(text: &str) -> Result<AstModule, Problem> {
+    let whole = parse(text);
+    let Err(problem) = whole else { return whole };
+    if let Some(rest) = text.trim_start().strip_prefix("return")
+        && rest.starts_with(char::is_whitespace)
+    {
+        let start = text.len() - text.trim_start().len();
+        let message = "a condition is one expression, and this is a statement";
+        let place = start..start + "return".len();
+        return Err(Problem::new(ProblemKind::NotAnExpression, place, message)
+            .help("leave out `return`, and keep what is behind it"));
+    }
+    // Where a line break is part of a text, or ends a comment, it cannot be taken for a space.
+    let is_plain = !text.contains('#') && !text.contains("\"\"\"") && !text.contains("'''");
+    let in_one_line = || parse(&text.replace('\n', " "));
+    if problem.kind == ProblemKind::Syntax && is_plain && text.trim().contains('\n') {
+        return in_one_line().map_err(|_| problem);
+    }
+    Err(problem)
 }
 
 /// After so many problems nobody reads on.

@@ -15,7 +15,7 @@ use tollgate_core::Registration;
 use tollgate_core::dialect::Layer;
 use tollgate_fetch::{Allowlist, Client};
 
-use super::remote::ProgramText;
+use super::remote::{NotCompiled, ProgramText};
 use super::{
     DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, Generation, Isolation, Shared, limits_here,
     limits_in_worker,
@@ -77,6 +77,12 @@ impl ScriptLoad for Load<'_> {
         let in_script = when.as_ref().filter(|_| matches!(condition, Condition::Script));
         let expensive = expensive(&script.bounded, &artifact.script)
             .or_else(|| expensive(&in_script?.bounded, artifact.when.as_ref()?));
+        // What these give back is not bounded by the payload.
+        let unbounded = ["hooks", "cache"].into_iter().find(|name| script.facts.uses(name));
+        let expensive = expensive.or_else(|| {
+            let why = format!("what `{}` gives back may be large", unbounded?);
+            Some((artifact.script.whole(), why))
+        });
         let id = self.shared.next_code();
         let when_text = artifact.when.as_ref().map(Code::text);
         let program = (artifact.script.text(), when_text, script.facts.may_mutate);
@@ -85,10 +91,17 @@ impl ScriptLoad for Load<'_> {
             (_, None) if !self.shared.isolate_all => {
                 here(program, limits_here(time), asks_outside, true)
             }
-            (Isolation::Workers(Ok(workers)), _) => {
+            (Isolation::Workers(Ok(workers)), expensive) => {
                 let limits = limits_in_worker(time);
-                let load = super::remote::load(workers, &self.generation, id, program, limits);
-                load.map(|()| Where::Worker(workers.clone()))
+                match super::remote::load(workers, &self.generation, id, program, limits) {
+                    Ok(()) => Ok(Where::Worker(workers.clone())),
+                    Err(NotCompiled::Failed(failed)) => Err(failed),
+                    Err(NotCompiled::NoWorker(error)) => {
+                        let why = expensive.unwrap_or((artifact.script.whole(), String::new()));
+                        no_worker(report, why.0, &why.1, &error);
+                        return None;
+                    }
+                }
             }
             (Isolation::Workers(Err(error)), expensive) => {
                 let (span, why) = expensive.unwrap_or((artifact.script.whole(), String::new()));

@@ -11,19 +11,27 @@ use tollgate_core::context::Context;
 
 use super::Generation;
 use super::outside::Outside;
+use crate::analysis::bounded;
 use crate::host::{Call, Host, Reply};
+use crate::payload::measure;
 use crate::sandbox::{Limits, Program, Ran};
 
 /// Answers at once, on the thread that runs the script.
 pub(crate) struct AtOnce<'a, C> {
     pub(crate) generation: &'a Generation,
     pub(crate) cx: &'a C,
+    /// Whether the script is only known to be cheap on what is not too large.
+    pub(crate) only_small: bool,
 }
 
 impl<C: Context> Host for AtOnce<'_, C> {
     fn call(&self, call: Call) -> Reply {
         let reply = self.generation.at_once(call, self.cx);
-        reply.unwrap_or_else(|_| Err("this script was not expected to ask that".to_owned()))
+        let reply = reply.map_err(|_| "this script was not expected to ask that".to_owned())??;
+        if self.only_small && measure(&reply).0 as u64 > bounded::PAYLOAD {
+            return Err(format!("what it asked for has more than {} KiB", bounded::PAYLOAD / 1024));
+        }
+        Ok(reply)
     }
 }
 

@@ -16,7 +16,7 @@ use tollgate_exec::worker::Workers;
 
 use super::load::{no_worker, tell_of_file};
 use super::outside::Outside;
-use super::remote::{self, Conversation, unexpected};
+use super::remote::{self, Conversation, NotCompiled, unexpected};
 use super::{DEFAULT_TIME, Generation, Known, limits_in_worker};
 use crate::policy::{
     ConditionFor, Elsewhere, Natives, RuleSpec, Rules, check, into_policies, is_simple,
@@ -45,14 +45,18 @@ pub(super) fn load(
         let (specs, _) = told(report, run_here())?;
         (specs, None)
     } else if let Some(workers) = &workers {
-        let response = remote::compile(workers, generation, id, &request(), limits);
-        let specs = match told(report, response)? {
-            Response::Rules(specs) => told(report, specs)?,
-            other => return told(report, Err(unexpected(&other))),
+        let specs = match remote::compile(workers, generation, id, &request(), limits) {
+            Ok(Response::Rules(specs)) => told(report, specs)?,
+            Ok(other) => return told(report, Err(unexpected(&other))),
+            Err(NotCompiled::Failed(failed)) => return told(report, Err(failed)),
+            Err(NotCompiled::NoWorker(error)) => {
+                no_worker(report, Span::default(), "it does more than make rules", &error);
+                return None;
+            }
         };
         (specs, None)
     } else {
-        no_worker(report, Span::default(), "", "a policy file that does more than make rules");
+        no_worker(report, Span::default(), "it does more than make rules", "there is no worker");
         return None;
     };
     let natives = Natives::of(text);
@@ -69,7 +73,8 @@ pub(super) fn load(
             .is_some_and(|place| natives.condition(spec).is_none() && elsewhere(place).is_none())
     });
     if let Some(spec) = homeless {
-        no_worker(report, Span::at(spec.at()), "", "only Starlark can evaluate its condition");
+        let why = "only Starlark can evaluate its condition";
+        no_worker(report, Span::at(spec.at()), why, "there is no worker");
         return None;
     }
     let with_native = |spec: &RuleSpec| Some((spec.when()?, natives.condition(spec)?.clone()));

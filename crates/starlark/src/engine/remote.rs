@@ -37,7 +37,7 @@ pub(crate) fn load(
     id: CodeId,
     (script, when, may_mutate): ProgramText<'_>,
     limits: Limits,
-) -> Result<(), Failed> {
+) -> Result<(), NotCompiled> {
     let request = Request::Load {
         id,
         script: script.to_owned(),
@@ -46,8 +46,8 @@ pub(crate) fn load(
         limits,
     };
     match compile(workers, generation, id, &request, limits)? {
-        Response::Loaded(loaded) => loaded,
-        other => Err(unexpected(&other)),
+        Response::Loaded(loaded) => Ok(loaded?),
+        other => Err(unexpected(&other).into()),
     }
 }
 
@@ -58,9 +58,10 @@ pub(crate) fn compile(
     id: CodeId,
     request: &Request,
     limits: Limits,
-) -> Result<Response, Failed> {
+) -> Result<Response, NotCompiled> {
     let time = limits.time + SLACK_AT_LOAD;
-    let mut lease = workers.lease(workers.limits().start).wait().map_err(failed)?;
+    let lease = workers.lease(workers.limits().start).wait();
+    let mut lease = lease.map_err(|error| NotCompiled::NoWorker(error.to_string()))?;
     if lease.state().generation != generation.number {
         let forget = write_request(&Request::Forget, "");
         lease.ask(&forget, time).wait().map_err(failed)?;
@@ -68,7 +69,7 @@ pub(crate) fn compile(
     }
     let answer = lease.ask(&write_request(request, ""), time).wait().map_err(failed)?;
     lease.state().codes.insert(id);
-    response(answer)
+    Ok(response(answer)?)
 }
 
 /// Puts one request to a worker, and answers what it asks, while the caller waits.
@@ -102,22 +103,39 @@ impl<C: Context> Conversation<'_, C> {
     pub(crate) async fn ask(
         &self,
         id: CodeId,
-        load: impl FnOnce() -> Request,
+        load: impl Fn() -> Request,
         request: &Request,
         payload: &str,
     ) -> Result<Response, Failed> {
-        let depth = usize::try_from(super::outside::depth(self.outside.cx)).unwrap_or(usize::MAX);
-        let mut lease =
-            self.workers.lease_nested(depth, self.outside.left()).await.map_err(failed)?;
-        self.prepare(&mut lease, id, load).await?;
         let bytes = write_request(request, payload);
+        match self.attempt(id, &load, &bytes).await {
+            // Somebody may have ended it while it was idle. A script that ends its own worker by
+            // anything but its limits does so twice.
+            Err(Ended::AtOnce(WorkerError::Died { .. })) => {
+                self.attempt(id, &load, &bytes).await.map_err(Failed::from)
+            }
+            ended => ended.map_err(Failed::from),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        id: CodeId,
+        load: &impl Fn() -> Request,
+        bytes: &[u8],
+    ) -> Result<Response, Ended> {
+        let depth = usize::try_from(super::outside::depth(self.outside.cx)).unwrap_or(usize::MAX);
+        let lease = self.workers.lease_nested(depth, self.outside.left());
+        let mut lease = lease.await.map_err(Ended::AtOnce)?;
+        self.prepare(&mut lease, id, load).await?;
         let mut own = self.limits.time;
         let mut begun = Instant::now();
-        let mut turn = lease.ask(&bytes, own.min(self.outside.left())).await.map_err(failed)?;
+        let first = lease.ask(bytes, own.min(self.outside.left()));
+        let mut turn = first.await.map_err(Ended::AtOnce)?;
         loop {
             own = own.saturating_sub(begun.elapsed());
             match turn {
-                Turn::Answer(_) => return response(turn),
+                Turn::Answer(_) => return Ok(response(turn)?),
                 Turn::Call(call) => {
                     let reply = write_reply(&self.reply(&call).await);
                     begun = Instant::now();
@@ -137,25 +155,64 @@ impl<C: Context> Conversation<'_, C> {
         &self,
         lease: &mut Lease<Known>,
         id: CodeId,
-        load: impl FnOnce() -> Request,
-    ) -> Result<(), Failed> {
+        load: &impl Fn() -> Request,
+    ) -> Result<(), Ended> {
         let time = self.limits.time + SLACK;
         if lease.state().generation != self.outside.generation.number {
             let forget = write_request(&Request::Forget, "");
-            lease.ask(&forget, time).await.map_err(failed)?;
+            lease.ask(&forget, time).await.map_err(Ended::AtOnce)?;
             *lease.state() =
                 Known { generation: self.outside.generation.number, codes: HashSet::new() };
         }
         if !lease.state().codes.contains(&id) {
-            let answer = lease.ask(&write_request(&load(), ""), time).await.map_err(failed)?;
+            let answer =
+                lease.ask(&write_request(&load(), ""), time).await.map_err(Ended::AtOnce)?;
             match response(answer)? {
                 Response::Loaded(Ok(())) | Response::Rules(Ok(_)) => {}
-                Response::Loaded(Err(error)) | Response::Rules(Err(error)) => return Err(error),
-                other => return Err(unexpected(&other)),
+                Response::Loaded(Err(error)) | Response::Rules(Err(error)) => {
+                    return Err(error.into());
+                }
+                other => return Err(unexpected(&other).into()),
             }
             lease.state().codes.insert(id);
         }
         Ok(())
+    }
+}
+
+/// Why a conversation ended without an answer.
+enum Ended {
+    /// The worker ended before it had asked for anything: nothing has happened yet.
+    AtOnce(WorkerError),
+    Otherwise(Failed),
+}
+
+impl From<Failed> for Ended {
+    fn from(failed: Failed) -> Self {
+        Self::Otherwise(failed)
+    }
+}
+
+impl From<Ended> for Failed {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::AtOnce(error) => failed(error),
+            Ended::Otherwise(failed) => failed,
+        }
+    }
+}
+
+/// Why nothing was compiled.
+pub(crate) enum NotCompiled {
+    /// There is no worker to do it.
+    NoWorker(String),
+    /// It has an error.
+    Failed(Failed),
+}
+
+impl From<Failed> for NotCompiled {
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
     }
 }
 

@@ -84,7 +84,7 @@ impl std::error::Error for Unanswered {}
 impl ScriptHook {
     async fn answer<E: Event>(&self, ask: Ask<'_, E>) -> Result<Answer<E>, Unanswered> {
         let payload = ask.memo.get_or_make(|| Projected::of(ask.event.view(), ask.cx));
-        payload.check_depth().map_err(Unanswered)?;
+        payload.check().map_err(Unanswered)?;
         let with_when = match self.holds(ask.event, &payload)? {
             Held::No => return Ok(Answer::declined()),
             Held::Yes => false,

@@ -34,8 +34,7 @@ use crate::analysis::{CondError, Condition, Payload, View};
 #[derive(Debug)]
 pub(crate) struct Projected {
     pub(crate) fields: Map<String, Value>,
-    size: usize,
-    depth: usize,
+    measure: Measure,
     text: OnceLock<String>,
 }
 
@@ -47,26 +46,26 @@ impl Projected {
     }
 
     pub(crate) fn new(fields: Map<String, Value>) -> Self {
-        let (mut size, mut depth) = (0, 0);
-        for (name, value) in &fields {
-            let (of_value, below) = measure(value);
-            size += name.len() + of_value;
-            depth = depth.max(below);
-        }
-        Self { fields, size, depth: depth + 1, text: OnceLock::new() }
+        let mut measure = Measure::default();
+        measure.fields(&fields, 1);
+        Self { fields, measure, text: OnceLock::new() }
     }
 
-    /// Fails where it is nested deeper than a worker would read, wherever the script runs.
-    pub(crate) fn check_depth(&self) -> Result<(), String> {
-        if self.depth > DEEPEST {
+    /// Fails where no script may be given it, wherever it runs: it is nested deeper than a worker
+    /// would read, or has numbers that would take long to read.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.measure.depth > DEEPEST {
             return Err(format!("the payload is nested more than {DEEPEST} deep"));
+        }
+        if self.measure.digits > LONGEST_NUMBER {
+            return Err(format!("a number in the payload has more than {LONGEST_NUMBER} digits"));
         }
         Ok(())
     }
 
     /// About how large it is, in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.size
+        self.measure.size
     }
 
     /// As JSON.
@@ -78,21 +77,52 @@ impl Projected {
 /// How deep a payload may be: what JSON is read to.
 const DEEPEST: usize = 127;
 
-/// About how many bytes of JSON a value is, and how deep.
-pub(crate) fn measure(value: &Value) -> (usize, usize) {
-    let together = |(size, depth): (usize, usize), name: usize, value: &Value| {
-        let (of_value, below) = measure(value);
-        (size + name + of_value, depth.max(below))
-    };
-    let (size, depth) = match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => return (8, 0),
-        Value::String(text) => return (8 + text.len(), 0),
-        Value::Array(items) => items.iter().fold((0, 0), |sum, item| together(sum, 0, item)),
-        Value::Object(fields) => {
-            fields.iter().fold((0, 0), |sum, (name, value)| together(sum, name.len(), value))
+/// How long a number may be. To read one takes time that grows with the square of its length.
+const LONGEST_NUMBER: usize = 1024;
+
+/// About how large a value is.
+#[derive(Debug, Default)]
+pub(crate) struct Measure {
+    /// In bytes of JSON.
+    pub(crate) size: usize,
+    depth: usize,
+    /// Those of its longest number.
+    digits: usize,
+}
+
+impl Measure {
+    pub(crate) fn of(value: &Value) -> Self {
+        let mut measure = Self::default();
+        measure.add(value, 1);
+        measure
+    }
+
+    fn add(&mut self, value: &Value, depth: usize) {
+        self.size += 8;
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(number) if number.as_i64().is_some() => {}
+            Value::Number(number) => {
+                let digits = number.to_string().len();
+                self.size += digits;
+                self.digits = self.digits.max(digits);
+            }
+            Value::String(text) => self.size += text.len(),
+            Value::Array(items) => {
+                self.depth = self.depth.max(depth);
+                items.iter().for_each(|item| self.add(item, depth + 1));
+            }
+            Value::Object(fields) => self.fields(fields, depth),
         }
-    };
-    (8 + size, depth + 1)
+    }
+
+    fn fields(&mut self, fields: &Map<String, Value>, depth: usize) {
+        self.depth = self.depth.max(depth);
+        for (name, value) in fields {
+            self.size += name.len();
+            self.add(value, depth + 1);
+        }
+    }
 }
 
 /// What the event itself says.
@@ -271,7 +301,7 @@ fn sample(kind: Kind) -> AnyEvent {
 #[derive(Debug)]
 pub(crate) struct Glance<'a> {
     event: EventRef<'a>,
-    /// Whether something was asked about all of the payload, which the event is not.
+    /// Whether something was asked for that the event alone does not tell.
     beyond: Cell<bool>,
 }
 
@@ -319,8 +349,10 @@ impl<'a> Glance<'a> {
 
 impl Payload for Glance<'_> {
     fn get(&self, key: &str) -> Option<View<'_>> {
+        let found = self.field(key);
         // Whether there is no such field at all is the whole payload's to tell.
-        Some(self.field(key).unwrap_or(View::Other))
+        self.beyond.set(self.beyond.get() || found.is_none());
+        found
     }
 
     fn len(&self) -> usize {

@@ -58,6 +58,10 @@ fn what_a_page_shows_as_wrong_is_wrong_and_what_it_corrects_is_right() {
             let mut codes: Vec<Code> = found.iter().map(|problem| problem.code).collect();
             codes.dedup();
             let own: Code = page.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+            // That a hook has no tests is said by whoever runs them.
+            if own == Code::NoTest {
+                continue;
+            }
             match &*mark {
                 "ok" => assert_eq!(codes, [], "{}: {text}", page.display()),
                 "" => assert_eq!(codes, [own], "{}: {text}", page.display()),

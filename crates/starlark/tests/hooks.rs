@@ -56,3 +56,46 @@ async fn the_command_guard_of_the_harness_blocks_what_it_says() {
         assert_eq!(bench.session.ledger().metrics().get("audit.policy.deny"), Some(&json!(2)));
     }
 }
+
+/// What a condition asks about the payload as a whole is not answered by a part of it.
+#[tokio::test]
+async fn a_condition_means_the_whole_payload() {
+    for (when, asked) in [
+        (r#""error" not in payload"#, true),
+        (r#""result" in payload"#, false),
+        (r#""name" in payload and "args" in payload and "turn" in payload"#, true),
+        (r#"payload.get("nothing") == None"#, true),
+        (r#"payload.get("nothing", 1) == 1 and len(payload) > 5"#, true),
+        (r#"payload["turn"] == 1 and payload["model"] == None"#, true),
+        (r#"payload["session"]["id"] == """#, true),
+        ("payload == {}", false),
+        ("1 in [1] and\n  event == \"tool.pre\"", true),
+    ] {
+        let hook = format!(
+            "---\nevent: tool.pre\nwhen: |\n  {when}\nscript: |\n  def handle(event, payload):\n      return block(\"asked\")\n---\n"
+        );
+        for isolation in Isolation::ALL {
+            let bench = Bench::new(isolation, &[("hook.md", &hook)]);
+            let outcome = bench.dispatch(ToolPre::from(ToolCall::new("view_file"))).await;
+            let expected = if asked { Word::Deny } else { Word::None };
+            assert_eq!(outcome.record.decision, expected, "{isolation:?} {when}");
+        }
+    }
+}
+
+/// To read a number takes time that grows with the square of its length, before any limit is set.
+#[tokio::test]
+async fn a_number_of_many_digits_takes_no_time() {
+    let hook = "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n";
+    for isolation in Isolation::ALL {
+        let bench = Bench::new(isolation, &[("hook.md", hook)]);
+        for (digits, word) in [(1_000, Word::None), (2_000, Word::Deny), (400_000, Word::Deny)] {
+            let number: serde_json::Value = serde_json::from_str(&"7".repeat(digits)).unwrap();
+            let call = ToolCall::new("view_file").arg("n", number);
+            let begun = std::time::Instant::now();
+            let outcome = bench.dispatch(ToolPre::from(call)).await;
+            assert!(begun.elapsed().as_secs() < 2);
+            assert_eq!(outcome.record.decision, word, "{isolation:?} {digits}");
+        }
+    }
+}

@@ -225,15 +225,14 @@ async fn to_wait_is_not_to_compute() {
         let bench =
             Bench::with(isolation.engine(), &[("web.md", &hook("", &body))], &server.allowed());
         // On a busy machine 100 ms are soon over. If waiting counted, none of these would come through.
-        let mut told = Vec::new();
-        for _ in 0..5 {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
             let outcome = bench.dispatch(call("view_file")).await;
-            told.push(format!("{} {}", outcome.reason(), error(&outcome)));
             if outcome.reason() == "200" {
                 break;
             }
+            assert!(Instant::now() < deadline, "{isolation:?}: {}", error(&outcome));
         }
-        assert!(told.last().is_some_and(|told| told.starts_with("200")), "{isolation:?}: {told:?}");
     }
 }
 

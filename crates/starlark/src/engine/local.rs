@@ -13,7 +13,7 @@ use super::Generation;
 use super::outside::Outside;
 use crate::analysis::bounded;
 use crate::host::{Call, Host, Reply};
-use crate::payload::measure;
+use crate::payload::Measure;
 use crate::sandbox::{Limits, Program, Ran};
 
 /// Answers at once, on the thread that runs the script.
@@ -28,7 +28,7 @@ impl<C: Context> Host for AtOnce<'_, C> {
     fn call(&self, call: Call) -> Reply {
         let reply = self.generation.at_once(call, self.cx);
         let reply = reply.map_err(|_| "this script was not expected to ask that".to_owned())??;
-        if self.only_small && measure(&reply).0 as u64 > bounded::PAYLOAD {
+        if self.only_small && Measure::of(&reply).size as u64 > bounded::PAYLOAD {
             return Err(format!("what it asked for has more than {} KiB", bounded::PAYLOAD / 1024));
         }
         Ok(reply)

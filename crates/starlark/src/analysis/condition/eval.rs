@@ -214,7 +214,11 @@ fn contains(item: &View<'_>, of: &View<'_>) -> Outcome<bool> {
             Ok(false)
         }
         View::Dict(of) => match item {
-            View::Str(key) => Ok(of.get(key).is_some()),
+            View::Str(key) => match of.get(key) {
+                // What is there may only look so.
+                Some(View::Other) => Err(CondError::NotNative),
+                found => Ok(found.is_some()),
+            },
             // All keys are texts; but what cannot be a key raises.
             _ => hashable(item).map(|()| false),
         },

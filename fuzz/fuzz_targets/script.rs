@@ -48,7 +48,14 @@ fn hook(text: &str) {
     let Some(script) = script else { return };
     let mut registration = Registration::named("hook").dialect(Dialect::Harness);
     for kind in artifact.event.kinds {
-        registration = registration.and_on_kind(*kind, Arc::clone(&script.handler));
+        let handler = Arc::clone(&script.handler);
+        registration = match kind {
+            Kind::ToolPre => registration.and_on::<ToolPre>(handler),
+            Kind::ToolPost => registration.and_on::<ToolPost>(handler),
+            Kind::TurnStart => registration.and_on::<TurnStart>(handler),
+            Kind::TurnEnd => registration.and_on::<TurnEnd>(handler),
+            _ => return,
+        };
     }
     let Ok(runner) = runner().register(registration).build() else { return };
     let session = SessionContext::new(SessionInfo::default());

@@ -80,7 +80,7 @@ pub type Effects = Vec<Effect>;
 /// assert_eq!(ledger.cache_get("token"), Some("t-7".into()));
 /// ```
 ///
-/// Each part has a bound: 1,024 names of counters; 1,024 values in the cache, of 1 MiB altogether,
+/// Each part has a bound: 1,024 names of counters, of 256 bytes each; 1,024 values in the cache, of 1 MiB altogether,
 /// where the oldest make room. What is beyond is not kept.
 #[derive(Debug, Default)]
 pub struct Ledger {

@@ -12,18 +12,26 @@
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
+use std::sync::Arc;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Map, Value as Json, json};
 use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, Module};
 use starlark::eval::Evaluator;
 use starlark::starlark_module;
 use starlark::syntax::{AstModule, Dialect};
 use starlark::values::none::NoneType;
+use tollgate_config::diagnostic::Report;
+use tollgate_config::dialect::harness::read_artifact;
 use tollgate_config::hooks::Hooks;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
-use tollgate_core::prelude::*;
+use tollgate_config::script::ScriptEngine as _;
+use tollgate_config::settings::Settings;
+use tollgate_config::source::SourceFile;
+use tollgate_core::prelude::{
+    Registration, Runner, SessionContext, SessionInfo, ToolCall, ToolPre,
+};
 use tollgate_starlark::Starlark;
 
 const WHEN: &str = r#"payload["name"] == "run_command""#;
@@ -101,11 +109,21 @@ fn places(directory: &Path, files: usize, script: &str) -> Places {
     places
 }
 
-fn hooks(directory: &Path, engine: Starlark, files: usize, script: &str) -> Hooks {
-    let hooks = Hooks::open(Setup::new(places(directory, files, script)).scripts(engine)).unwrap();
-    let problems = &hooks.in_force().diagnostics;
-    assert!(problems.is_empty(), "{problems:?}");
-    hooks
+/// These hooks and nothing else: the guard that is built in would be measured with them.
+fn runner(engine: &Starlark, files: usize, script: &str) -> Runner {
+    let mut load = engine.load(&Settings::default());
+    let mut builder = Runner::builder();
+    for number in 0..files {
+        let name = format!("hook_{number}.md");
+        let file = Arc::new(SourceFile::new(&name, markdown(script)));
+        let (artifact, problems) = read_artifact(&file);
+        assert!(problems.is_empty(), "{problems:?}");
+        let mut report = Report::new(file);
+        let script = load.hook(&Arc::new(artifact.unwrap()), &mut report).unwrap();
+        let registration = Registration::named(name).dialect(tollgate_core::Dialect::Harness);
+        builder = builder.register(registration.and_on::<ToolPre>(script.handler));
+    }
+    builder.build().unwrap()
 }
 
 fn with_worker() -> Starlark {
@@ -142,14 +160,14 @@ fn running(c: &mut Criterion) {
             b.iter(|| bare.iter().filter(|bare| bare.ask(black_box(&given))).count());
         });
         for (name, engine) in [("here", with_worker()), ("isolated", with_worker().isolate_all())] {
-            let directory = tempfile::tempdir().unwrap();
-            let hooks = hooks(directory.path(), engine, files, script);
-            let event = call(tool);
+            let runner = runner(&engine, files, script);
+            let (event, operation) = (call(tool), turn.operation());
             group.bench_function(name, |b| {
-                b.iter(|| {
-                    let operation = turn.operation();
-                    runtime.block_on(hooks.runner().dispatch(&operation, event.clone()))
-                });
+                b.iter_batched(
+                    || event.clone(),
+                    |event| runtime.block_on(runner.dispatch(&operation, event)),
+                    BatchSize::SmallInput,
+                );
             });
         }
         group.finish();

@@ -12,6 +12,7 @@ use tollgate_core::neutral::Neutral;
 use tollgate_core::patch::Rewrite;
 use tollgate_core::verdict::Word;
 
+use crate::payload::{ALIAS, ARGS};
 use crate::sandbox::Decided;
 
 /// The answer in neutral form; none where the hook does not apply.
@@ -56,11 +57,11 @@ fn modified(
     let mut neutral = Neutral::default();
     let mut args: Option<Value> = None;
     for (name, value) in patch {
+        let field = if name == ALIAS { ARGS } else { name.as_str() };
         // Who hands back the whole payload means what is different in it.
-        if payload.get(&name).is_some_and(|before| same(before, &value)) {
+        if payload.get(field).is_some_and(|before| same(before, &value)) {
             continue;
         }
-        let field = if name == "arguments" { "args" } else { name.as_str() };
         if !changeable(kind).contains(&field) {
             return Err(cannot_change(kind, &name));
         }

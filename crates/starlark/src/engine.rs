@@ -161,9 +161,12 @@ impl Starlark {
     }
 }
 
+/// What a worker may keep from one script to the next: patterns, and room that is in pieces.
+const KEPT: usize = 4 * 1024 * 1024;
+
 fn workers(start: Start) -> Workers<Known> {
     let limits = tollgate_exec::worker::Limits {
-        memory: MEMORY as u64,
+        memory: (MEMORY + KEPT) as u64,
         ..tollgate_exec::worker::Limits::default()
     };
     Workers::new(start, limits, default_most())

@@ -18,7 +18,7 @@ use crate::engine::local::{AtOnce, run_on_thread};
 use crate::engine::outside::Outside;
 use crate::engine::remote::{Conversation, unexpected};
 use crate::engine::{Generation, Known, limits_in_worker};
-use crate::payload::{Glance, Projected};
+use crate::payload::{Glance, Projected, Whole};
 use crate::protocol::{CodeId, Request, Response};
 use crate::sandbox::{Failed, Limits, Part, Ran, SharedProgram};
 
@@ -50,10 +50,6 @@ enum Held {
     No,
     /// Only the language can tell.
     AskScript,
-}
-
-fn condition_failed(error: &CondError) -> Unanswered {
-    Unanswered(format!("`when` failed: {error}"))
 }
 
 /// Where a script runs.
@@ -124,11 +120,11 @@ impl ScriptHook {
             Condition::Native(condition) => condition,
         };
         let at_a_glance = Glance::at(event.view()).holds(condition, self.event());
-        match at_a_glance.unwrap_or_else(|| condition.eval(self.event(), &payload.fields)) {
+        match at_a_glance.unwrap_or_else(|| condition.eval(self.event(), &Whole(&payload.fields))) {
             Ok(true) => Ok(Held::Yes),
             Ok(false) => Ok(Held::No),
             Err(CondError::NotNative) => Ok(Held::AskScript),
-            Err(error) => Err(condition_failed(&error)),
+            Err(error) => Err(Unanswered(format!("`when` failed: {}", self.raised(&error)))),
         }
     }
 
@@ -189,6 +185,15 @@ impl ScriptHook {
         }
     }
 
+    /// What a native condition has raised, and in which line of the file.
+    fn raised(&self, error: &CondError) -> String {
+        let place = self.artifact.when.as_ref().map(|when| when.whole().start);
+        match place {
+            Some(at) => format!("line {}: {error}", self.artifact.source.line(at)),
+            None => error.to_string(),
+        }
+    }
+
     /// What went wrong, and in which line of the file.
     fn unanswered(&self, failed: &Failed) -> Unanswered {
         Unanswered(describe(&self.artifact, failed))
@@ -227,7 +232,9 @@ impl<E: Event> Handle<E> for ScriptHook {
     fn wants(&self, event: &E) -> Result<bool, BoxError> {
         let Condition::Native(condition) = &self.condition else { return Ok(true) };
         match Glance::at(event.view()).holds(condition, self.event()) {
-            Some(held) => held.map_err(|error| Box::new(condition_failed(&error)) as BoxError),
+            Some(held) => {
+                held.map_err(|error| Box::new(Unanswered(self.raised(&error))) as BoxError)
+            }
             // What the event alone does not tell is found out when the hook is asked.
             None => Ok(true),
         }

@@ -33,13 +33,19 @@ pub(crate) fn is_inside(path: &str, root: &str) -> bool {
         return false;
     }
     let root = normalize(root);
-    let path =
-        if path.starts_with('/') { normalize(path) } else { normalize(&format!("{root}/{path}")) };
-    path == root || root == "/" && path.starts_with('/') || {
-        let rest = path.strip_prefix(&root);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-            || root == "." && !path.starts_with("..") && !path.starts_with('/')
-    }
+    let path = match path.strip_prefix('/') {
+        Some(_) => normalize(path),
+        None => normalize(&format!("{root}/{path}")),
+    };
+    let rest = match &*root {
+        "/" => path.strip_prefix('/'),
+        // What is relative and does not lead upwards.
+        "." => (!path.starts_with('/')).then_some(&*path),
+        root if path == root => return true,
+        root => path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')),
+    };
+    // Behind a root that itself leads upwards, a path may go on doing so.
+    rest.is_some_and(|rest| rest != ".." && !rest.starts_with("../"))
 }
 
 #[cfg(test)]
@@ -79,6 +85,10 @@ mod tests {
             ("/a", ".", false),
             ("a", "sub", true),
             ("..", "sub", false),
+            ("../../etc/passwd", "..", false),
+            ("a", "..", true),
+            ("/", "/", true),
+            ("..x", ".", true),
         ] {
             assert_eq!(is_inside(path, root), inside, "{path} in {root}");
         }

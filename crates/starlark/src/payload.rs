@@ -30,6 +30,37 @@ use tollgate_core::{AnyEvent, EventRef, Kind, tools};
 
 use crate::analysis::{CondError, Condition, Payload, View};
 
+/// The arguments of a call, and their other name, under which scripts find the same value. It is not
+/// kept twice.
+pub(crate) const ARGS: &str = "args";
+pub(crate) const ALIAS: &str = "arguments";
+
+/// The fields of a payload as conditions look at them, with the other name of the arguments.
+#[derive(Debug)]
+pub(crate) struct Whole<'a>(pub(crate) &'a Map<String, Value>);
+
+impl Payload for Whole<'_> {
+    fn get(&self, key: &str) -> Option<View<'_>> {
+        let key = if key == ALIAS { ARGS } else { key };
+        Payload::get(self.0, key)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len() + usize::from(self.0.contains_key(ARGS))
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&str, View<'_>) -> bool) {
+        let mut goes_on = true;
+        Payload::each(self.0, &mut |key, value| {
+            goes_on = visit(key, value);
+            goes_on
+        });
+        if let (true, Some(args)) = (goes_on, Payload::get(self.0, ARGS)) {
+            visit(ALIAS, args);
+        }
+    }
+}
+
 /// The payload of one dispatch as it is now, in the forms that are asked for.
 #[derive(Debug)]
 pub(crate) struct Projected {
@@ -110,7 +141,9 @@ impl Measure {
             Value::String(text) => self.size += text.len(),
             Value::Array(items) => {
                 self.depth = self.depth.max(depth);
-                items.iter().for_each(|item| self.add(item, depth + 1));
+                for item in items {
+                    self.add(item, depth + 1);
+                }
             }
             Value::Object(fields) => self.fields(fields, depth),
         }
@@ -174,12 +207,10 @@ fn own_fields(event: EventRef<'_>) -> Map<String, Value> {
 }
 
 fn tool_call(call: &ToolCall, put: &mut impl FnMut(&str, Value)) {
-    let args = Value::Object(call.args.clone());
     put("name", name_of(call).into());
     put("native_name", call.name.clone().into());
     put("server", call.server.clone().into());
-    put("arguments", args.clone());
-    put("args", args);
+    put(ARGS, call.args.clone().into());
     put("call", call.id.clone().into());
     put("step", call.step.into());
 }
@@ -258,6 +289,7 @@ pub(crate) fn of_test(event: &EventName, said: &Value) -> Result<Map<String, Val
     let mut fields = own_fields(event_of.view());
     surroundings(&mut fields, event_of.view(), &session, Some(&turn));
     for (name, value) in said {
+        let name = if name == ALIAS { ARGS } else { name };
         if !fields.contains_key(name) {
             let known: Vec<_> = fields.keys().map(|key| format!("`{key}`")).collect();
             return Err(format!(
@@ -266,16 +298,11 @@ pub(crate) fn of_test(event: &EventName, said: &Value) -> Result<Map<String, Val
                 known.join(", ")
             ));
         }
-        fields.insert(name.clone(), value.clone());
+        fields.insert(name.to_owned(), value.clone());
     }
-    let same = |fields: &mut Map<String, Value>, from: &str, to: &str| {
-        if let (Some(value), false) = (said.get(from), said.contains_key(to)) {
-            fields.insert(to.to_owned(), value.clone());
-        }
-    };
-    same(&mut fields, "args", "arguments");
-    same(&mut fields, "arguments", "args");
-    same(&mut fields, "name", "native_name");
+    if let (Some(name), false) = (said.get("name"), said.contains_key("native_name")) {
+        fields.insert("native_name".to_owned(), name.clone());
+    }
     Ok(fields)
 }
 
@@ -337,7 +364,7 @@ impl<'a> Glance<'a> {
             (_, Some(call), "name") => Some(text(name_of(call))),
             (_, Some(call), "native_name") => Some(text(&call.name)),
             (_, Some(call), "server") => Some(optional(call.server.as_ref())),
-            (_, Some(call), "args" | "arguments") => Some(View::Dict(&call.args)),
+            (_, Some(call), ARGS | ALIAS) => Some(View::Dict(&call.args)),
             (EventRef::TurnStart(event), _, "prompt") => Some(text(&event.prompt)),
             (EventRef::TurnEnd(event), _, "response") => Some(text(&event.response)),
             (EventRef::Stop(event), _, "reason") => Some(text(&event.reason)),

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -15,13 +15,15 @@ use starlark::any::ProvidesStaticType;
 use starlark::environment::{FrozenModule, Globals, Module};
 use starlark::eval::{Evaluator, ProfileMode};
 use starlark::syntax::AstModule;
-use starlark::values::{OwnedFrozenValue, Value, ValueLike as _};
+use starlark::values::dict::AllocDict;
+use starlark::values::{Heap, OwnedFrozenValue, Value, ValueLike as _};
 use tollgate_core::ledger::Effect;
 
 use crate::analysis;
 use crate::builtins::{self, DecisionValue};
-use crate::convert::dict;
+use crate::convert::to_starlark;
 use crate::host::{Call, Host, Reply};
+use crate::payload::{ALIAS, ARGS};
 
 /// What a script may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,26 +121,16 @@ pub(crate) struct Running<'a> {
     pub(crate) effects: RefCell<Vec<Effect>>,
     /// How large the effects are.
     pub(crate) written: Cell<usize>,
-    /// How long it has waited for replies. That is not its own time.
-    waited: Cell<Duration>,
 }
 
 impl<'a> Running<'a> {
     fn new(host: &'a dyn Host) -> Self {
-        Self {
-            host,
-            effects: RefCell::default(),
-            written: Cell::default(),
-            waited: Cell::default(),
-        }
+        Self { host, effects: RefCell::default(), written: Cell::default() }
     }
 
     /// Asks the program around it, and waits for the reply.
     pub(crate) fn ask(&self, call: Call) -> Reply {
-        let begun = Instant::now();
-        let reply = self.host.call(call);
-        self.waited.set(self.waited.get() + begun.elapsed());
-        reply
+        self.host.call(call)
     }
 }
 
@@ -192,7 +184,7 @@ impl Program {
         let (decided, changed_in_place) = Module::with_temp_heap(|module| {
             let mut eval = Evaluator::new(&module);
             eval.extra = Some(&running);
-            if let Err(error) = limit(&mut eval, limits, &running) {
+            if let Err(error) = limit(&mut eval, limits) {
                 return (Err(error), false);
             }
             let access = |value| module.heap().access_owned_frozen_value(value);
@@ -219,7 +211,7 @@ pub(crate) fn run_covered(
         let when = when.map(|when| condition(when, limits)).transpose()?;
         let mut eval = Evaluator::new(&module);
         eval.extra = Some(&running);
-        limit(&mut eval, limits, &running)?;
+        limit(&mut eval, limits)?;
         let coverage = eval.enable_profile(&ProfileMode::Coverage);
         coverage.map_err(|error| Failed::new(error.to_string()))?;
         eval.eval_module(ast, globals()).map_err(|error| Failed::of(Part::Script, &error))?;
@@ -260,13 +252,28 @@ fn ask<'v>(
     may_mutate: bool,
 ) -> (Result<Decided, Failed>, bool) {
     let heap = eval.heap();
-    let arguments = [heap.alloc(event), dict(payload, heap)];
+    let arguments = [heap.alloc(event), payload_value(payload, heap)];
     let decided = decide(eval, functions, arguments);
     let [_, copy] = arguments;
     let changed = may_mutate
         && matches!(decided, Ok(Decided::Allow))
-        && !copy.equals(dict(payload, heap)).unwrap_or(false);
+        && !copy.equals(payload_value(payload, heap)).unwrap_or(false);
     (decided, changed)
+}
+
+/// The payload as the script gets it: the arguments of a call are there under two names.
+fn payload_value<'v>(payload: &Map<String, Json>, heap: Heap<'v>) -> Value<'v> {
+    let mut args = None;
+    let mut fields = Vec::with_capacity(payload.len() + 1);
+    for (name, value) in payload {
+        let value = to_starlark(value, heap);
+        if name == ARGS {
+            args = Some(value);
+        }
+        fields.push((name.as_str(), value));
+    }
+    fields.extend(args.map(|args| (ALIAS, args)));
+    heap.alloc(AllocDict(fields))
 }
 
 fn decide<'v>(
@@ -310,7 +317,7 @@ pub(crate) fn top_level(
             let running = Running::new(&nobody);
             let mut eval = Evaluator::new(&module);
             eval.extra = Some(&running);
-            limit(&mut eval, limits, &running)?;
+            limit(&mut eval, limits)?;
             eval.eval_module(ast, globals).map_err(|error| Failed::of(part, &error))?;
         }
         module.freeze().map_err(|error| Failed::new(format!("{error:?}")))
@@ -340,18 +347,22 @@ fn in_condition(failed: Failed) -> Failed {
     Failed { at, ..failed }
 }
 
-fn limit<'a>(
-    eval: &mut Evaluator<'_, 'a, '_>,
-    limits: Limits,
-    running: &'a Running<'a>,
-) -> Result<(), Failed> {
+fn limit(eval: &mut Evaluator<'_, '_, '_>, limits: Limits) -> Result<(), Failed> {
     let failed = |error: anyhow::Error| Failed::new(error.to_string());
     eval.set_max_tick_count(limits.steps).map_err(failed)?;
     eval.set_max_heap_size(limits.heap).map_err(failed)?;
-    let begun = Instant::now();
-    let is_over = move || begun.elapsed().saturating_sub(running.waited.get()) > limits.time;
+    let begun = time_used();
+    let is_over = move || time_used().saturating_sub(begun) > limits.time;
     eval.set_check_cancelled(Box::new(is_over));
     Ok(())
+}
+
+/// How long this thread has computed. What it waited, for a reply or for a processor, is not the
+/// script's time.
+fn time_used() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 /// There is nobody to ask while a script is loaded.

@@ -12,16 +12,18 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::{Map, Value as Json};
 use tollgate_config::diagnostic::{Diagnostic, Report};
 use tollgate_config::dialect::harness::{Artifact, Code, Expect, TestBlock};
 use tollgate_config::script::ScriptEngine as _;
 use tollgate_config::settings::Settings;
 
 use crate::analysis::{self, depth};
+use crate::engine::remote::NotCompiled;
 use crate::engine::{DEFAULT_TIME, Starlark, limits_in_worker};
 use crate::payload::of_test;
 use crate::protocol::{Request, Response};
-use crate::sandbox::{Failed, Ran, run_covered};
+use crate::sandbox::{Failed, Limits, Ran, run_covered};
 use given::GivenHost;
 
 /// What came of the tests of a hook.
@@ -33,7 +35,7 @@ pub struct Tested {
     pub path: PathBuf,
     /// Its tests, in their order. None: nobody knows what the hook does.
     pub tests: Vec<TestResult>,
-    /// The lines of the file that are part of its script and that no test reached.
+    /// The lines of the file that are part of its script and in which no test reached a statement.
     pub unreached: Vec<u32>,
 }
 
@@ -157,22 +159,35 @@ impl Starlark {
     fn run_test(&self, artifact: &Artifact, test: &TestBlock) -> Result<(Ran, Vec<u32>), String> {
         let payload = of_test(artifact.event, &test.payload)?;
         let limits = limits_in_worker(artifact.timeout.unwrap_or(DEFAULT_TIME));
-        let host = GivenHost { given: &test.given };
+        let host = GivenHost::new(&test.given);
+        let ran = self.run_with(artifact, &payload, limits, &host)?;
+        // Whatever the hook made of that: the test does not say what it would need to.
+        host.unanswered().map_or(Ok(ran), Err)
+    }
+
+    fn run_with(
+        &self,
+        artifact: &Artifact,
+        payload: &Map<String, Json>,
+        limits: Limits,
+        host: &GivenHost<'_>,
+    ) -> Result<(Ran, Vec<u32>), String> {
         let script = artifact.script.text();
         let when = artifact.when.as_ref().map(Code::text);
         let event = artifact.event.name;
         let Some(workers) = self.workers() else {
             let height = depth::height(script).unwrap_or(depth::MOST_DEPTH);
-            let run = || run_covered((script, when), event, &payload, limits, &host);
+            let run = || run_covered((script, when), event, payload, limits, host);
             return depth::with_stack(height, run).map_err(|error| error.to_string());
         };
         let (script, when) = (script.to_owned(), when.map(ToOwned::to_owned));
         let request = Request::Cover { script, when, event: event.to_owned(), limits };
-        let payload = serde_json::to_string(&payload).unwrap_or_default();
-        match crate::engine::remote::ask_once(&workers, &request, &payload, limits, &host) {
+        let payload = serde_json::to_string(payload).unwrap_or_default();
+        match crate::engine::remote::ask_once(&workers, &request, &payload, limits, host) {
             Ok(Response::Covered(ran, lines)) => Ok((*ran, lines)),
             Ok(other) => Err(format!("the worker answered something else: {other:?}")),
-            Err(failed) => Ok((failed_run(failed), Vec::new())),
+            Err(NotCompiled::Failed(failed)) => Ok((failed_run(failed), Vec::new())),
+            Err(NotCompiled::NoWorker(error)) => Err(error),
         }
     }
 }

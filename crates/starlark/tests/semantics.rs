@@ -341,7 +341,7 @@ fn the_same_question_gets_the_same_answer_everywhere() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let hooks = curious();
     let config =
-        ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
+        ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(args in arguments())| {
         for places in &hooks {
             let ask = |bench: &Bench| {

@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 use super::LogEntry;
 
 const NAMES: usize = 1024;
+const LONGEST_NAME: usize = 256;
 const KEYS: usize = 1024;
 const CACHED: usize = 1024 * 1024;
 const ENTRIES: usize = 1000;
@@ -39,7 +40,7 @@ impl Metrics {
     }
 
     fn place(&mut self, name: &str) -> Option<&mut Metric> {
-        if !self.0.contains_key(name) && self.0.len() >= NAMES {
+        if !self.0.contains_key(name) && (self.0.len() >= NAMES || name.len() > LONGEST_NAME) {
             return None;
         }
         Some(self.0.entry(name.to_owned()).or_insert(Metric::Count(0)))
@@ -157,6 +158,10 @@ mod tests {
         metrics.incr("0", 1);
         let snapshot = metrics.snapshot();
         assert_eq!((snapshot.len(), &snapshot["0"]), (NAMES, &Value::from(2)));
+        let mut metrics = Metrics::default();
+        metrics.incr(&"x".repeat(LONGEST_NAME), 1);
+        metrics.incr(&"x".repeat(LONGEST_NAME + 1), 1);
+        assert_eq!(metrics.snapshot().len(), 1);
     }
 
     #[test]

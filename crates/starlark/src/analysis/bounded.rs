@@ -60,7 +60,7 @@ pub const PAYLOAD: u64 = 64 * 1024;
 /// The most bytes that are allocated between two looks.
 pub const ALLOCATION: u64 = 48 * 1024 * 1024;
 /// The most bytes that are touched between two looks.
-pub const WORK: u64 = 1 << 28;
+pub const WORK: u64 = 1 << 25;
 /// The most bytes that leave a script.
 pub const OUTWARD: u64 = 8 * 1024 * 1024;
 

@@ -173,6 +173,17 @@ impl<'a> Walk<'a> {
         self.report(Problem::new(ProblemKind::NotAllowed, range(span), message).help(help));
     }
 
+    /// A hook that gives `block` another meaning reads as a guard and is none.
+    fn not_a_decision(&mut self, name: &str, span: Span) {
+        if matches!(name, "allow" | "block" | "modify") && self.names.find(name).is_some() {
+            self.not_allowed(
+                span,
+                &format!("`{name}` is what a hook decides with, and cannot mean anything else"),
+                "choose another name",
+            );
+        }
+    }
+
     fn meaning(&self, name: &str) -> Meaning {
         for scope in self.scopes.iter().rev() {
             if scope.names.contains(name) {
@@ -252,7 +263,10 @@ impl<'a> Walk<'a> {
                 self.target(&each.var);
                 self.statement(&each.body);
             }
-            StmtP::Def(def) => self.function(def),
+            StmtP::Def(def) => {
+                self.not_a_decision(&def.name.node.ident, def.name.span);
+                self.function(def);
+            }
             StmtP::Load(load) => self.not_allowed(
                 load.module.span,
                 "scripts cannot `load` other files",
@@ -329,7 +343,9 @@ impl<'a> Walk<'a> {
                 self.expression(&parts.1);
             }
             AssignTargetP::Dot(of, name) => self.dot(of, name),
-            AssignTargetP::Identifier(_) => {}
+            AssignTargetP::Identifier(name) => {
+                self.not_a_decision(&name.node.ident, name.span);
+            }
         }
     }
 

@@ -29,6 +29,7 @@ pub(super) fn metrics(builder: &mut GlobalsBuilder) {
         #[starlark(default = 1)] by: i64,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> anyhow::Result<NoneType> {
+        check_name(name)?;
         note(running(eval)?, Effect::Incr { name: name.to_owned(), by }, name.len())?;
         Ok(NoneType)
     }
@@ -39,6 +40,7 @@ pub(super) fn metrics(builder: &mut GlobalsBuilder) {
         value: UnpackFloat,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> anyhow::Result<NoneType> {
+        check_name(name)?;
         let value = value.0;
         if !value.is_finite() {
             anyhow::bail!("`{name}` cannot be set to {value}");
@@ -57,6 +59,19 @@ pub(super) fn metrics(builder: &mut GlobalsBuilder) {
         };
         Ok(dict(&metrics, eval.heap()))
     }
+}
+
+/// How long the name of a counter may be.
+const LONGEST_NAME: usize = 256;
+
+fn check_name(name: &str) -> anyhow::Result<()> {
+    if name.len() > LONGEST_NAME {
+        anyhow::bail!(
+            "the name of a counter may have {LONGEST_NAME} bytes, this has {}",
+            name.len()
+        );
+    }
+    Ok(())
 }
 
 /// The counters with what this run has added.

@@ -117,13 +117,15 @@ enum Pattern {
     Glob(GlobMatcher),
 }
 
-/// The patterns that were used last. Most scripts use the same few each time.
+/// The patterns that were used last. Most scripts use the same few each time. Only small ones are
+/// kept, as they take memory that the next script does not have; a worker has that much more.
 struct Patterns(RefCell<Vec<(Kind, String, Rc<Pattern>)>>);
 
-const KEPT: usize = 64;
-/// How large a pattern may be, and become.
+const KEPT: usize = 16;
+/// How large a pattern may be, and become; and one that is kept.
 const LONGEST: usize = 4096;
 const LARGEST: usize = 1024 * 1024;
+const LARGEST_KEPT: usize = 64 * 1024;
 
 thread_local! {
     static REGEXES: Patterns = const { Patterns(RefCell::new(Vec::new())) };
@@ -138,7 +140,10 @@ impl Patterns {
             kept.push(found);
             return Ok(pattern);
         }
-        let pattern = Rc::new(compile(kind, text)?);
+        let Ok(pattern) = compile(kind, text, LARGEST_KEPT) else {
+            return compile(kind, text, LARGEST).map(Rc::new);
+        };
+        let pattern = Rc::new(pattern);
         if kept.len() >= KEPT {
             kept.remove(0);
         }
@@ -147,12 +152,12 @@ impl Patterns {
     }
 }
 
-fn compile(kind: Kind, text: &str) -> anyhow::Result<Pattern> {
+fn compile(kind: Kind, text: &str, largest: usize) -> anyhow::Result<Pattern> {
     if text.len() > LONGEST {
         anyhow::bail!("a pattern may have {LONGEST} bytes; this one has {}", text.len());
     }
     let regex = |text: &str| {
-        let built = RegexBuilder::new(text).size_limit(LARGEST).dfa_size_limit(LARGEST).build();
+        let built = RegexBuilder::new(text).size_limit(largest).dfa_size_limit(largest).build();
         built.map_err(|error| anyhow::anyhow!("the pattern is not valid: {error}"))
     };
     Ok(match kind {

@@ -77,10 +77,14 @@ impl ScriptLoad for Load<'_> {
         let in_script = when.as_ref().filter(|_| matches!(condition, Condition::Script));
         let expensive = expensive(&script.bounded, &artifact.script)
             .or_else(|| expensive(&in_script?.bounded, artifact.when.as_ref()?));
-        // What these give back is not bounded by the payload.
-        let unbounded = ["hooks", "cache"].into_iter().find(|name| script.facts.uses(name));
+        // What the first give back is not bounded by the payload, and what a pattern costs is not
+        // told by its length.
+        let unbounded = ["hooks", "cache", "re", "glob"];
+        let unbounded = unbounded.into_iter().find(|name| {
+            script.facts.uses(name) || in_script.is_some_and(|when| when.facts.uses(name))
+        });
         let expensive = expensive.or_else(|| {
-            let why = format!("what `{}` gives back may be large", unbounded?);
+            let why = format!("what `{}` takes cannot be told beforehand", unbounded?);
             Some((artifact.script.whole(), why))
         });
         let id = self.shared.next_code();

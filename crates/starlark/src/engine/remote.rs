@@ -26,6 +26,11 @@ const SLACK: Duration = Duration::from_millis(100);
 /// not load because the machine was busy closes its gates until the next load.
 const SLACK_AT_LOAD: Duration = Duration::from_secs(2);
 
+/// How much longer than it may compute a script may take by the clock on the wall: a busy machine is
+/// no fault of the hook. The language holds it to what it computes; this is for what the language
+/// does not interrupt.
+const SCHEDULING: Duration = Duration::from_millis(150);
+
 /// The code of a hook: its script, its condition where that is part of it, and whether it may change
 /// its payload.
 pub(crate) type ProgramText<'a> = (&'a str, Option<&'a str>, bool);
@@ -79,15 +84,16 @@ pub(crate) fn ask_once(
     payload: &str,
     limits: Limits,
     host: &dyn Host,
-) -> Result<Response, Failed> {
+) -> Result<Response, NotCompiled> {
     let time = limits.time + SLACK_AT_LOAD;
-    let mut lease = workers.lease(workers.limits().start).wait().map_err(failed)?;
+    let lease = workers.lease(workers.limits().start).wait();
+    let mut lease = lease.map_err(|error| NotCompiled::NoWorker(error.to_string()))?;
     let mut turn = lease.ask(&write_request(request, payload), time).wait().map_err(failed)?;
     while let Turn::Call(call) = turn {
         let reply = read(&call).and_then(|call| host.call(call));
         turn = lease.reply(&write_reply(&reply), time).wait().map_err(failed)?;
     }
-    response(turn)
+    Ok(response(turn)?)
 }
 
 /// A conversation with a worker about code that it may have to be sent first.
@@ -108,6 +114,13 @@ impl<C: Context> Conversation<'_, C> {
         payload: &str,
     ) -> Result<Response, Failed> {
         let bytes = write_request(request, payload);
+        let most = self.workers.limits().frame;
+        if bytes.len() > most {
+            let most = most / 1024 / 1024;
+            return Err(Failed::new(format!(
+                "the payload is larger than a hook may get, {most} MiB"
+            )));
+        }
         match self.attempt(id, &load, &bytes).await {
             // Somebody may have ended it while it was idle. A script that ends its own worker by
             // anything but its limits does so twice.
@@ -125,12 +138,15 @@ impl<C: Context> Conversation<'_, C> {
         bytes: &[u8],
     ) -> Result<Response, Ended> {
         let depth = usize::try_from(super::outside::depth(self.outside.cx)).unwrap_or(usize::MAX);
+        if self.outside.left().is_zero() {
+            return Err(Failed::new("its time was over before it could be asked").into());
+        }
         let lease = self.workers.lease_nested(depth, self.outside.left());
         let mut lease = lease.await.map_err(Ended::AtOnce)?;
         self.prepare(&mut lease, id, load).await?;
         let mut own = self.limits.time;
         let mut begun = Instant::now();
-        let first = lease.ask(bytes, own.min(self.outside.left()));
+        let first = lease.ask(bytes, (own + SCHEDULING).min(self.outside.left()));
         let mut turn = first.await.map_err(Ended::AtOnce)?;
         loop {
             own = own.saturating_sub(begun.elapsed());
@@ -139,7 +155,7 @@ impl<C: Context> Conversation<'_, C> {
                 Turn::Call(call) => {
                     let reply = write_reply(&self.reply(&call).await);
                     begun = Instant::now();
-                    let time = own.min(self.outside.left()).max(Duration::from_millis(1));
+                    let time = (own + SCHEDULING).min(self.outside.left());
                     turn = lease.reply(&reply, time).await.map_err(failed)?;
                 }
             }

@@ -1,12 +1,33 @@
 //! What a test gives the script instead of the program around it.
 
+use std::sync::{Mutex, PoisonError};
+
 use serde_json::{Value as Json, json};
 use tollgate_config::dialect::harness::Given;
 
 use crate::host::{Call, Host, HttpCall, Reply};
 
 pub(super) struct GivenHost<'a> {
-    pub(super) given: &'a Given,
+    given: &'a Given,
+    /// What the test would have had to say.
+    unanswered: Mutex<Option<String>>,
+}
+
+impl<'a> GivenHost<'a> {
+    pub(super) fn new(given: &'a Given) -> Self {
+        Self { given, unanswered: Mutex::default() }
+    }
+
+    /// What was asked for and not given.
+    pub(super) fn unanswered(&self) -> Option<String> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn missing(&self, what: String) -> String {
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        *unanswered = Some(what.clone());
+        what
+    }
 }
 
 impl Host for GivenHost<'_> {
@@ -21,7 +42,9 @@ impl Host for GivenHost<'_> {
             Call::Http(HttpCall { method, url, .. }) => {
                 let wanted = format!("{method} {url}");
                 let response = given.http.get(&wanted).ok_or_else(|| {
-                    format!("the test does not say what `{wanted}` answers: put it into `$given`")
+                    self.missing(format!(
+                        "the test does not say what `{wanted}` answers: put it into `$given`"
+                    ))
                 })?;
                 Ok(json!({
                     "status": response.status,
@@ -31,9 +54,9 @@ impl Host for GivenHost<'_> {
                 }))
             }
             Call::Tool { name, .. } => given.tools.get(&name).cloned().ok_or_else(|| {
-                format!(
+                self.missing(format!(
                     "the test does not say what the tool `{name}` returns: put it into `$given`"
-                )
+                ))
             }),
         }
     }

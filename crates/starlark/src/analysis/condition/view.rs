@@ -94,10 +94,12 @@ impl<'a> From<&'a Value> for View<'a> {
                     View::Int(it.into())
                 } else if let Some(it) = number.as_i64() {
                     View::Int(it.into())
-                } else if let Some(it) = number.as_f64() {
-                    View::Float(it)
                 } else {
-                    View::Other
+                    // Whole numbers of any size are whole in the language.
+                    match (number.to_string(), number.as_f64()) {
+                        (text, Some(it)) if text.contains(['.', 'e', 'E']) => View::Float(it),
+                        _ => View::Other,
+                    }
                 }
             }
             Value::String(it) => View::Str(Cow::Borrowed(it)),

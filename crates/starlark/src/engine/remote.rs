@@ -31,6 +31,9 @@ const SLACK_AT_LOAD: Duration = Duration::from_secs(2);
 /// does not interrupt.
 const SCHEDULING: Duration = Duration::from_millis(150);
 
+/// How long a script gets at the least to make something of a reply.
+const LAST_WORD: Duration = Duration::from_millis(20);
+
 /// The code of a hook: its script, its condition where that is part of it, and whether it may change
 /// its payload.
 pub(crate) type ProgramText<'a> = (&'a str, Option<&'a str>, bool);
@@ -155,7 +158,9 @@ impl<C: Context> Conversation<'_, C> {
                 Turn::Call(call) => {
                     let reply = write_reply(&self.reply(&call).await);
                     begun = Instant::now();
-                    let time = (own + SCHEDULING).min(self.outside.left());
+                    // Where what it asked for took all of its time, it may still say so.
+                    let left = self.outside.left().max(LAST_WORD);
+                    let time = (own + SCHEDULING).min(left);
                     turn = lease.reply(&reply, time).await.map_err(failed)?;
                 }
             }

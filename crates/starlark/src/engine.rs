@@ -38,7 +38,7 @@ pub const MEMORY: usize = 16 * 1024 * 1024;
 
 /// Runs the scripts of Markdown hooks and policy files.
 ///
-/// A script that is known to be cheap whatever it is given (see [`crate::analysis::bounded`]) runs
+/// A script that is known to be cheap whatever it is given (see [`bounded`](mod@crate::analysis::bounded)) runs
 /// in this process. Every other runs in a worker: a process of its own, kept warm, whose time and
 /// memory the operating system limits. This program can be its own worker where it calls
 /// [`worker::init`](crate::worker::init) at the top of `main`; else a program that does can be

@@ -9,6 +9,7 @@ use tollgate_core::context::Context;
 use tollgate_core::error::BoxError;
 use tollgate_core::hook::{Ask, BoxFuture, Handle, HookResult};
 use tollgate_core::ledger::{Effect, LogEntry, LogLevel};
+use tollgate_core::patch::Rewrite;
 use tollgate_core::{Answer, Event};
 use tollgate_exec::worker::Workers;
 
@@ -18,7 +19,7 @@ use crate::engine::local::{AtOnce, run_on_thread};
 use crate::engine::outside::Outside;
 use crate::engine::remote::{Conversation, unexpected};
 use crate::engine::{Generation, Known, limits_in_worker};
-use crate::payload::{Glance, Projected, Whole};
+use crate::payload::{Glance, Projected, Whole, without_second_name};
 use crate::protocol::{CodeId, Request, Response};
 use crate::sandbox::{Failed, Limits, Part, Ran, SharedProgram};
 
@@ -98,7 +99,10 @@ impl ScriptHook {
         };
         let decided = decided.map_err(|failed| self.unanswered(&failed))?;
         let answer = neutral(E::KIND, decided, &payload.fields).map_err(Unanswered)?;
-        let Some(answer) = answer else { return Ok(Answer::declined()) };
+        let Some(mut answer) = answer else { return Ok(Answer::declined()) };
+        if let Some(Rewrite::AllArgs(args)) = &mut answer.rewrite {
+            without_second_name(ask.event.view(), args);
+        }
         let mut answer: Answer<E> =
             answer.into_answer().map_err(|error| Unanswered(error.to_string()))?;
         answer.effects = effects;

@@ -210,9 +210,41 @@ fn tool_call(call: &ToolCall, put: &mut impl FnMut(&str, Value)) {
     put("name", name_of(call).into());
     put("native_name", call.name.clone().into());
     put("server", call.server.clone().into());
-    put(ARGS, call.args.clone().into());
+    let mut args = call.args.clone();
+    if let Some((ours, theirs)) = second_name(call)
+        && let Some(value) = args.get(ours).cloned()
+    {
+        args.insert(theirs.to_owned(), value);
+    }
+    put(ARGS, args.into());
     put("call", call.id.clone().into());
     put("step", call.step.into());
+}
+
+/// Arguments that AI Harness has another name for: of which tool, our name, theirs. A guard that was
+/// written there reads theirs, and would let everything pass.
+const SECOND_NAMES: &[(&str, &str, &str)] = &[("run_command", "CommandLine", "command")];
+
+/// The argument of a call that scripts find under a second name, and that name.
+fn second_name(call: &ToolCall) -> Option<(&'static str, &'static str)> {
+    let tool = name_of(call);
+    let of_tool = SECOND_NAMES.iter().find(|(of, ..)| *of == tool);
+    let &(_, ours, theirs) = of_tool?;
+    (call.args.contains_key(ours) && !call.args.contains_key(theirs)).then_some((ours, theirs))
+}
+
+/// Takes the second name out of arguments that a script has made. What it changed under that name
+/// alone is changed.
+pub(crate) fn without_second_name(event: EventRef<'_>, args: &mut Map<String, Value>) {
+    let EventRef::ToolPre(event) = event else { return };
+    let Some((ours, theirs)) = second_name(&event.call) else { return };
+    let before = event.call.args.get(ours);
+    if let Some(value) = args.remove(theirs) {
+        let named_alone = !args.contains_key(ours);
+        if named_alone || Some(&value) != before && args.get(ours) == before {
+            args.insert(ours.to_owned(), value);
+        }
+    }
 }
 
 /// The tool's name in Tollgate's table, where the agent's own tool is in it.
@@ -364,6 +396,7 @@ impl<'a> Glance<'a> {
             (_, Some(call), "name") => Some(text(name_of(call))),
             (_, Some(call), "native_name") => Some(text(&call.name)),
             (_, Some(call), "server") => Some(optional(call.server.as_ref())),
+            (_, Some(call), ARGS | ALIAS) if second_name(call).is_some() => None,
             (_, Some(call), ARGS | ALIAS) => Some(View::Dict(&call.args)),
             (EventRef::TurnStart(event), _, "prompt") => Some(text(&event.prompt)),
             (EventRef::TurnEnd(event), _, "response") => Some(text(&event.response)),

@@ -44,16 +44,19 @@ async fn the_command_guard_of_the_harness_blocks_what_it_says() {
             ("shutdown now", Word::Deny, "dangerous command pattern blocked: 'shutdown'"),
             ("sudo mkfs.ext4 /dev/sda", Word::Deny, "dangerous command pattern blocked: 'mkfs'"),
         ] {
-            let call = ToolCall::new("run_command").arg("command", command);
-            let outcome = bench.dispatch(ToolPre::from(call)).await;
-            assert_eq!(
-                (&outcome.record.decision, &*outcome.record.reason),
-                (&word, reason),
-                "{isolation:?} {command}: {:?}",
-                outcome.record
-            );
+            // As AI Harness names the argument, and as Tollgate does.
+            for argument in ["command", "CommandLine"] {
+                let call = ToolCall::new("run_command").arg(argument, command);
+                let outcome = bench.dispatch(ToolPre::from(call)).await;
+                assert_eq!(
+                    (&outcome.record.decision, &*outcome.record.reason),
+                    (&word, reason),
+                    "{isolation:?} {argument} {command}: {:?}",
+                    outcome.record
+                );
+            }
         }
-        assert_eq!(bench.session.ledger().metrics().get("audit.policy.deny"), Some(&json!(2)));
+        assert_eq!(bench.session.ledger().metrics().get("audit.policy.deny"), Some(&json!(4)));
     }
 }
 
@@ -96,6 +99,29 @@ async fn a_number_of_many_digits_takes_no_time() {
             let outcome = bench.dispatch(ToolPre::from(call)).await;
             assert!(begun.elapsed().as_secs() < 2);
             assert_eq!(outcome.record.decision, word, "{isolation:?} {digits}");
+        }
+    }
+}
+
+/// The command of `run_command` has two names in scripts, and one outside.
+#[tokio::test]
+async fn a_rewrite_under_the_second_name_counts() {
+    for (change, expected) in [
+        (r#"dict(payload["args"], command = "ls")"#, json!({"CommandLine": "ls", "Cwd": "/"})),
+        (r#"dict(payload["args"], CommandLine = "ls")"#, json!({"CommandLine": "ls", "Cwd": "/"})),
+        (r#"{"CommandLine": "ls"}"#, json!({"CommandLine": "ls"})),
+        (r#"{"command": "ls"}"#, json!({"CommandLine": "ls"})),
+        (r#"payload["args"]"#, json!({"CommandLine": "rm", "Cwd": "/"})),
+    ] {
+        let hook = format!(
+            "---\nevent: tool.pre\nwhen: payload[\"args\"].get(\"command\") == \"rm\"\nscript: |\n  def handle(event, payload):\n      return modify({{\"args\": {change}}})\n---\n"
+        );
+        for isolation in Isolation::ALL {
+            let bench = Bench::new(isolation, &[("hook.md", &hook)]);
+            let call = ToolCall::new("run_command").arg("CommandLine", "rm").arg("Cwd", "/");
+            let outcome = bench.dispatch(ToolPre::from(call)).await;
+            let args = serde_json::Value::Object(outcome.event.args.clone());
+            assert_eq!(args, expected, "{isolation:?} {change}: {:?}", outcome.record);
         }
     }
 }

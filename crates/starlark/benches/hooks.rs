@@ -135,10 +135,15 @@ fn call(name: &str) -> ToolPre {
     ToolPre::from(call)
 }
 
-/// As a script would get it from whoever uses the crate alone.
+/// What scripts get from us, as JSON that is there already.
 fn payload(name: &str) -> Map<String, Json> {
-    let args = json!({"CommandLine": "cargo test --workspace", "Cwd": "/work"});
-    let payload = json!({"name": name, "args": args, "model": null, "turn": 1});
+    let line = "cargo test --workspace";
+    let payload = json!({
+        "name": name, "native_name": name, "server": null, "call": null, "step": null,
+        "args": {"CommandLine": line, "Cwd": "/work", "command": line},
+        "agent": {"id": "main", "depth": 0}, "model": null, "turn": 1,
+        "session": {"id": "", "workspaces": []},
+    });
     payload.as_object().unwrap().clone()
 }
 

@@ -19,9 +19,9 @@ use crate::engine::local::{AtOnce, run_on_thread};
 use crate::engine::outside::Outside;
 use crate::engine::remote::{Conversation, unexpected};
 use crate::engine::{Generation, Known, limits_in_worker};
-use crate::payload::{Glance, Projected, Whole, without_second_name};
+use crate::payload::{Glance, Measure, Projected, Whole, on_heap, without_second_name};
 use crate::protocol::{CodeId, Request, Response};
-use crate::sandbox::{Failed, Limits, Part, Ran, SharedProgram};
+use crate::sandbox::{Decided, Failed, Limits, MakePayload, Part, Ran, SharedProgram};
 
 /// A hook of a Markdown file.
 pub(crate) struct ScriptHook {
@@ -80,14 +80,17 @@ impl std::error::Error for Unanswered {}
 
 impl ScriptHook {
     async fn answer<E: Event>(&self, ask: Ask<'_, E>) -> Result<Answer<E>, Unanswered> {
-        let payload = ask.memo.get_or_make(|| Projected::of(ask.event.view(), ask.cx));
+        if let Some(ran) = self.at_once(ask)? {
+            return self.answer_of(ask, ran);
+        }
+        let payload = projected(ask);
         payload.check().map_err(Unanswered)?;
         let with_when = match self.holds(ask.event, &payload)? {
             Held::No => return Ok(Answer::declined()),
             Held::Yes => false,
             Held::AskScript => true,
         };
-        let Ran { decided, effects, changed_in_place } = match &self.place {
+        let ran = match &self.place {
             Where::Here { program, limits, asks_outside: false, only_small }
                 if !only_small || payload.size() as u64 <= bounded::PAYLOAD =>
             {
@@ -97,9 +100,46 @@ impl ScriptHook {
             }
             place => self.elsewhere(place, ask, &payload, with_when).await?,
         };
+        self.answer_of(ask, ran)
+    }
+
+    /// The usual case, without a detour by JSON: the script runs here, the payload is small, and the
+    /// condition is known to hold.
+    fn at_once<E: Event>(&self, ask: Ask<'_, E>) -> Result<Option<Ran>, Unanswered> {
+        let Where::Here { program, limits, asks_outside: false, only_small } = &self.place else {
+            return Ok(None);
+        };
+        let view = ask.event.view();
+        let Some(measure) = Measure::of_event(view, ask.cx) else { return Ok(None) };
+        if *only_small && measure.size as u64 > bounded::PAYLOAD {
+            return Ok(None);
+        }
+        measure.check().map_err(Unanswered)?;
+        let with_when = match &self.condition {
+            Condition::None => false,
+            Condition::Script => true,
+            Condition::Native(condition) => match Glance::at(view).holds(condition, self.event()) {
+                Some(Ok(true)) => false,
+                _ => return Ok(None),
+            },
+        };
+        let host = AtOnce { generation: &self.generation, cx: ask.cx, only_small: *only_small };
+        let payload: &MakePayload<'_> = &|heap| on_heap(view, ask.cx, heap);
+        Ok(Some(program.run_on(self.event(), payload, with_when, *limits, &host)))
+    }
+
+    /// What a run came to, as the answer of its event.
+    fn answer_of<E: Event>(&self, ask: Ask<'_, E>, ran: Ran) -> Result<Answer<E>, Unanswered> {
+        let Ran { decided, effects, changed_in_place } = ran;
         let decided = decided.map_err(|failed| self.unanswered(&failed))?;
-        let answer = neutral(E::KIND, decided, &payload.fields).map_err(Unanswered)?;
-        let Some(mut answer) = answer else { return Ok(Answer::declined()) };
+        let answer = match &decided {
+            // What is changed is told by what was there.
+            Decided::Modify(_) => neutral(E::KIND, decided, &projected(ask).fields),
+            _ => neutral(E::KIND, decided, &serde_json::Map::new()),
+        };
+        let Some(mut answer) = answer.map_err(Unanswered)? else {
+            return Ok(Answer::declined());
+        };
         if let Some(Rewrite::AllArgs(args)) = &mut answer.rewrite {
             without_second_name(ask.event.view(), args);
         }
@@ -218,6 +258,11 @@ pub(crate) fn describe(artifact: &Artifact, failed: &Failed) -> String {
         }
         None => failed.message.clone(),
     }
+}
+
+/// The payload as JSON, made once for all hooks of a dispatch.
+fn projected<E: Event>(ask: Ask<'_, E>) -> Arc<Projected> {
+    ask.memo.get_or_make(|| Projected::of(ask.event.view(), ask.cx))
 }
 
 /// Tells the person that a hook has changed what nobody will look at.

@@ -20,6 +20,9 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
+use starlark::values::Heap;
+use starlark::values::dict::AllocDict;
+use starlark::values::list::AllocList;
 use tollgate_config::dialect::EventName;
 use tollgate_core::context::{Context, SessionContext, SessionInfo, TurnContext};
 use tollgate_core::event::{
@@ -29,6 +32,7 @@ use tollgate_core::event::{
 use tollgate_core::{AnyEvent, EventRef, Kind, tools};
 
 use crate::analysis::{CondError, Condition, Payload, View};
+use crate::convert::to_starlark;
 
 /// The arguments of a call, and their other name, under which scripts find the same value. It is not
 /// kept twice.
@@ -71,9 +75,7 @@ pub(crate) struct Projected {
 
 impl Projected {
     pub(crate) fn of(event: EventRef<'_>, cx: &impl Context) -> Self {
-        let mut fields = own_fields(event);
-        surroundings(&mut fields, event, cx.session(), cx.current_turn());
-        Self::new(fields)
+        Self::new(all_fields(event, cx.session(), cx.current_turn()))
     }
 
     pub(crate) fn new(fields: Map<String, Value>) -> Self {
@@ -85,13 +87,7 @@ impl Projected {
     /// Fails where no script may be given it, wherever it runs: it is nested deeper than a worker
     /// would read, or has numbers that would take long to read.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.measure.depth > DEEPEST {
-            return Err(format!("the payload is nested more than {DEEPEST} deep"));
-        }
-        if self.measure.digits > LONGEST_NUMBER {
-            return Err(format!("a number in the payload has more than {LONGEST_NUMBER} digits"));
-        }
-        Ok(())
+        self.measure.check()
     }
 
     /// About how large it is, in bytes.
@@ -128,6 +124,46 @@ impl Measure {
         measure
     }
 
+    /// Of the payload of an event, where that takes nothing but a look: those about tools, and
+    /// prompts.
+    pub(crate) fn of_event(event: EventRef<'_>, cx: &impl Context) -> Option<Self> {
+        let mut measure = Self { size: 256, ..Self::default() };
+        let call = match event {
+            EventRef::ToolPre(event) => Some(&event.call),
+            EventRef::ToolPost(event) => {
+                measure.add(&event.result, 2);
+                Some(&event.call)
+            }
+            EventRef::ToolError(event) => {
+                measure.size += event.error.len();
+                Some(&event.call)
+            }
+            EventRef::TurnStart(event) => {
+                measure.size += event.prompt.len();
+                None
+            }
+            _ => return None,
+        };
+        if let Some(call) = call {
+            measure.fields(&call.args, 2);
+            measure.size += 2 * call.name.len();
+        }
+        let info = cx.session().info();
+        measure.size += info.id.len() + info.workspaces.iter().map(String::len).sum::<usize>();
+        Some(measure)
+    }
+
+    /// Fails where no script may be given it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.depth > DEEPEST {
+            return Err(format!("the payload is nested more than {DEEPEST} deep"));
+        }
+        if self.digits > LONGEST_NUMBER {
+            return Err(format!("a number in the payload has more than {LONGEST_NUMBER} digits"));
+        }
+        Ok(())
+    }
+
     fn add(&mut self, value: &Value, depth: usize) {
         self.size += 8;
         match value {
@@ -158,67 +194,146 @@ impl Measure {
     }
 }
 
+/// A field of a payload, as the event has it.
+enum Field<'a> {
+    None,
+    Bool(bool),
+    Number(u64),
+    Text(&'a str),
+    Json(&'a Value),
+    /// The arguments of a call, and which of them has a second name.
+    Args(&'a ToolCall),
+    Agent(&'a Agent),
+    Session(&'a SessionInfo),
+    Made(Value),
+}
+
+impl<'a> Field<'a> {
+    fn text(text: Option<&'a String>) -> Self {
+        text.map_or(Self::None, |text| Self::Text(text))
+    }
+
+    fn number(number: Option<u64>) -> Self {
+        number.map_or(Self::None, Self::Number)
+    }
+
+    fn into_json(self) -> Value {
+        match self {
+            Self::None => Value::Null,
+            Self::Bool(value) => value.into(),
+            Self::Number(number) => number.into(),
+            Self::Text(text) => text.into(),
+            Self::Json(value) => value.clone(),
+            Self::Args(call) => {
+                let mut args = call.args.clone();
+                if let Some((ours, theirs)) = second_name(call)
+                    && let Some(value) = args.get(ours).cloned()
+                {
+                    args.insert(theirs.to_owned(), value);
+                }
+                args.into()
+            }
+            Self::Agent(agent) => json(Some(agent)),
+            Self::Session(session) => json(Some(session)),
+            Self::Made(value) => value,
+        }
+    }
+
+    /// As [`into_json`](Self::into_json) and then a value of the language, without the first.
+    fn on_heap<'v>(&self, heap: Heap<'v>) -> starlark::values::Value<'v> {
+        use starlark::values::Value as Star;
+        match self {
+            Self::None => Star::new_none(),
+            Self::Bool(value) => Star::new_bool(*value),
+            Self::Number(number) => heap.alloc(*number),
+            Self::Text(text) => heap.alloc(*text),
+            Self::Json(value) => to_starlark(value, heap),
+            Self::Args(call) => {
+                let mut args: Vec<_> = call
+                    .args
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), to_starlark(value, heap)))
+                    .collect();
+                if let Some((ours, theirs)) = second_name(call)
+                    && let Some((_, value)) = args.iter().find(|(name, _)| *name == ours)
+                {
+                    args.push((theirs, *value));
+                    args.sort_by_key(|(name, _)| *name);
+                }
+                heap.alloc(AllocDict(args))
+            }
+            Self::Agent(agent) => {
+                let (depth, id) = (heap.alloc(agent.depth), heap.alloc(agent.id.as_str()));
+                heap.alloc(AllocDict([("depth", depth), ("id", id)]))
+            }
+            Self::Session(session) => {
+                let optional = |name: &'static str, text: &Option<String>| {
+                    text.as_ref().map(|text| (name, heap.alloc(text.as_str())))
+                };
+                let workspaces = session.workspaces.iter().map(String::as_str);
+                let fields = [
+                    optional("artifacts", &session.artifacts),
+                    Some(("id", heap.alloc(session.id.as_str()))),
+                    optional("transcript", &session.transcript),
+                    Some(("workspaces", heap.alloc(AllocList(workspaces)))),
+                ];
+                heap.alloc(AllocDict(fields.into_iter().flatten()))
+            }
+            Self::Made(value) => to_starlark(value, heap),
+        }
+    }
+}
+
 /// What the event itself says.
-fn own_fields(event: EventRef<'_>) -> Map<String, Value> {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| {
-        fields.insert(name.to_owned(), value);
-    };
+fn own_fields<'a>(event: EventRef<'a>, put: &mut impl FnMut(&'static str, Field<'a>)) {
     match event {
-        EventRef::ToolPre(event) => tool_call(&event.call, &mut put),
+        EventRef::ToolPre(event) => tool_call(&event.call, put),
         EventRef::ToolPost(event) => {
-            tool_call(&event.call, &mut put);
-            put("result", event.result.clone());
-            put("error", Value::Null);
+            tool_call(&event.call, put);
+            put("result", Field::Json(&event.result));
+            put("error", Field::None);
         }
         EventRef::ToolError(event) => {
-            tool_call(&event.call, &mut put);
-            put("result", Value::Null);
-            put("error", event.error.clone().into());
+            tool_call(&event.call, put);
+            put("result", Field::None);
+            put("error", Field::Text(&event.error));
         }
-        EventRef::TurnStart(event) => put("prompt", event.prompt.clone().into()),
-        EventRef::TurnEnd(event) => put("response", event.response.clone().into()),
+        EventRef::TurnStart(event) => put("prompt", Field::Text(&event.prompt)),
+        EventRef::TurnEnd(event) => put("response", Field::Text(&event.response)),
         EventRef::ModelPre(event) => {
-            put("invocation", event.invocation.into());
-            put("steps", event.steps.into());
+            put("invocation", Field::Number(event.invocation));
+            put("steps", Field::Number(event.steps));
         }
         EventRef::ModelPost(event) => {
-            put("invocation", event.invocation.into());
-            put("steps", event.steps.into());
+            put("invocation", Field::Number(event.invocation));
+            put("steps", Field::Number(event.steps));
         }
         EventRef::Stop(event) => {
-            put("execution", event.execution.into());
-            put("reason", event.reason.clone().into());
-            put("error", event.error.clone().into());
-            put("idle", event.idle.into());
+            put("execution", Field::Number(event.execution));
+            put("reason", Field::Text(&event.reason));
+            put("error", Field::text(event.error.as_ref()));
+            put("idle", Field::Bool(event.idle));
         }
         EventRef::SubagentStop(event) => {
-            put("type", event.kind.clone().into());
-            put("result", event.result.clone().unwrap_or_default());
+            put("type", Field::Text(&event.kind));
+            put("result", event.result.as_ref().map_or(Field::None, Field::Json));
         }
         EventRef::Failure(event) => {
-            put("error", event.error.clone().into());
-            put("origin", event.origin.clone().into());
+            put("error", Field::Text(&event.error));
+            put("origin", Field::text(event.origin.as_ref()));
         }
         // The others have no fields of their own, or are no events of Markdown hooks.
         _ => {}
     }
-    fields
 }
 
-fn tool_call(call: &ToolCall, put: &mut impl FnMut(&str, Value)) {
-    put("name", name_of(call).into());
-    put("native_name", call.name.clone().into());
-    put("server", call.server.clone().into());
-    let mut args = call.args.clone();
-    if let Some((ours, theirs)) = second_name(call)
-        && let Some(value) = args.get(ours).cloned()
-    {
-        args.insert(theirs.to_owned(), value);
-    }
-    put(ARGS, args.into());
-    put("call", call.id.clone().into());
-    put("step", call.step.into());
+fn tool_call<'a>(call: &'a ToolCall, put: &mut impl FnMut(&'static str, Field<'a>)) {
+    put("name", Field::Text(name_of(call)));
+    put("native_name", Field::Text(&call.name));
+    put("server", Field::text(call.server.as_ref()));
+    put(ARGS, Field::Args(call));
+    put("call", Field::text(call.id.as_ref()));
+    put("step", Field::number(call.step));
 }
 
 /// Arguments that AI Harness has another name for: of which tool, our name, theirs. A guard that was
@@ -279,24 +394,52 @@ fn agent_and_model(event: EventRef<'_>) -> (Option<&Agent>, Option<&String>) {
 }
 
 /// What is known beside the event: the agent, the model, the session, the turn.
-fn surroundings(
-    fields: &mut Map<String, Value>,
+fn surroundings<'a>(
+    event: EventRef<'a>,
+    session: &'a SessionContext,
+    turn: Option<&TurnContext>,
+    put: &mut impl FnMut(&'static str, Field<'a>),
+) {
+    let (agent, model) = agent_and_model(event);
+    put("agent", agent.map_or(Field::None, Field::Agent));
+    put("model", Field::text(model));
+    put("turn", Field::number(turn.map(TurnContext::number)));
+    put("session", Field::Session(session.info()));
+    if matches!(event, EventRef::TurnEnd(_)) {
+        put("logs", Field::Made(json(turn.map(|turn| turn.log().entries()))));
+        put("metrics", Field::Made(session.ledger().metrics().into()));
+    }
+}
+
+/// All fields, as JSON.
+fn all_fields(
     event: EventRef<'_>,
     session: &SessionContext,
     turn: Option<&TurnContext>,
-) {
-    let (agent, model) = agent_and_model(event);
-    let mut put = |name: &str, value: Value| {
-        fields.insert(name.to_owned(), value);
+) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut put = |name: &'static str, field: Field<'_>| {
+        fields.insert(name.to_owned(), field.into_json());
     };
-    put("agent", json(agent));
-    put("model", model.cloned().into());
-    put("turn", turn.map(TurnContext::number).into());
-    put("session", json(Some(session.info())));
-    if matches!(event, EventRef::TurnEnd(_)) {
-        put("logs", json(turn.map(|turn| turn.log().entries())));
-        put("metrics", session.ledger().metrics().into());
-    }
+    own_fields(event, &mut put);
+    surroundings(event, session, turn, &mut put);
+    fields
+}
+
+/// The payload as a value of the language: the same as by way of JSON, in less time.
+pub(crate) fn on_heap<'v>(
+    event: EventRef<'_>,
+    cx: &impl Context,
+    heap: Heap<'v>,
+) -> starlark::values::Value<'v> {
+    let mut fields = Vec::with_capacity(16);
+    let mut put = |name: &'static str, field: Field<'_>| fields.push((name, field.on_heap(heap)));
+    own_fields(event, &mut put);
+    surroundings(event, cx.session(), cx.current_turn(), &mut put);
+    fields.sort_by_key(|(name, _)| *name);
+    let args = fields.iter().find(|(name, _)| *name == ARGS).map(|(_, args)| *args);
+    fields.extend(args.map(|args| (ALIAS, args)));
+    heap.alloc(AllocDict(fields))
 }
 
 fn json(value: Option<impl serde::Serialize>) -> Value {
@@ -318,8 +461,7 @@ pub(crate) fn of_test(event: &EventName, said: &Value) -> Result<Map<String, Val
     let session = SessionContext::new(SessionInfo::default());
     let turn = session.turn();
     let event_of = sample(kind);
-    let mut fields = own_fields(event_of.view());
-    surroundings(&mut fields, event_of.view(), &session, Some(&turn));
+    let mut fields = all_fields(event_of.view(), &session, Some(&turn));
     for (name, value) in said {
         let name = if name == ALIAS { ARGS } else { name };
         if !fields.contains_key(name) {

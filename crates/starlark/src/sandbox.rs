@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -33,6 +33,9 @@ pub(crate) struct Limits {
     /// Bytes on its heap, as far as the language counts them.
     pub(crate) heap: usize,
     pub(crate) time: Duration,
+    /// Whether only what it computes counts as its time. To know that takes longer than a small
+    /// script.
+    pub(crate) computing: bool,
 }
 
 /// What a script decided.
@@ -180,6 +183,18 @@ impl Program {
         limits: Limits,
         host: &dyn Host,
     ) -> Ran {
+        self.run_on(event, &|heap| payload_value(payload, heap), with_when, limits, host)
+    }
+
+    /// As [`run`](Self::run), on a payload that is made where it is needed.
+    pub(crate) fn run_on(
+        &self,
+        event: &str,
+        payload: &MakePayload<'_>,
+        with_when: bool,
+        limits: Limits,
+        host: &dyn Host,
+    ) -> Ran {
         let running = Running::new(host);
         let (decided, changed_in_place) = Module::with_temp_heap(|module| {
             let mut eval = Evaluator::new(&module);
@@ -217,7 +232,8 @@ pub(crate) fn run_covered(
         eval.eval_module(ast, globals()).map_err(|error| Failed::of(Part::Script, &error))?;
         let handle = module.get("handle").ok_or_else(|| Failed::new("it has no `handle`"))?;
         let when = when.as_ref().map(|when| module.heap().access_owned_frozen_value(when));
-        let (decided, changed) = ask(&mut eval, (when, handle), event, payload, true);
+        let make: &MakePayload<'_> = &|heap| payload_value(payload, heap);
+        let (decided, changed) = ask(&mut eval, (when, handle), event, make, true);
         for reached in eval.coverage().into_iter().flatten() {
             if reached.file == Part::Script.file_name() {
                 lines.push(u32::try_from(reached.span.begin.line + 1).unwrap_or(u32::MAX));
@@ -239,6 +255,9 @@ fn ran(running: Running<'_>, decided: Result<Decided, Failed>, changed_in_place:
     Ran { decided, effects, changed_in_place }
 }
 
+/// Makes the payload on the heap of a run.
+pub(crate) type MakePayload<'a> = dyn for<'v> Fn(Heap<'v>) -> Value<'v> + 'a;
+
 /// The condition, where there is one, and `handle`.
 type Functions<'v> = (Option<Value<'v>>, Value<'v>);
 
@@ -248,16 +267,16 @@ fn ask<'v>(
     eval: &mut Evaluator<'v, '_, '_>,
     functions: Functions<'v>,
     event: &str,
-    payload: &Map<String, Json>,
+    payload: &MakePayload<'_>,
     may_mutate: bool,
 ) -> (Result<Decided, Failed>, bool) {
     let heap = eval.heap();
-    let arguments = [heap.alloc(event), payload_value(payload, heap)];
+    let arguments = [heap.alloc(event), payload(heap)];
     let decided = decide(eval, functions, arguments);
     let [_, copy] = arguments;
     let changed = may_mutate
         && matches!(decided, Ok(Decided::Allow))
-        && !copy.equals(payload_value(payload, heap)).unwrap_or(false);
+        && !copy.equals(payload(heap)).unwrap_or(false);
     (decided, changed)
 }
 
@@ -351,10 +370,17 @@ fn limit(eval: &mut Evaluator<'_, '_, '_>, limits: Limits) -> Result<(), Failed>
     let failed = |error: anyhow::Error| Failed::new(error.to_string());
     eval.set_max_tick_count(limits.steps).map_err(failed)?;
     eval.set_max_heap_size(limits.heap).map_err(failed)?;
-    let begun = time_used();
-    let is_over = move || time_used().saturating_sub(begun) > limits.time;
+    let clock = if limits.computing { time_used } else { time_passed };
+    let begun = clock();
+    let is_over = move || clock().saturating_sub(begun) > limits.time;
     eval.set_check_cancelled(Box::new(is_over));
     Ok(())
+}
+
+/// The time on the wall.
+fn time_passed() -> Duration {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    BEGIN.get_or_init(Instant::now).elapsed()
 }
 
 /// How long this thread has computed. What it waited, for a reply or for a processor, is not the

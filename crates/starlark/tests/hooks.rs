@@ -125,3 +125,45 @@ async fn a_rewrite_under_the_second_name_counts() {
         }
     }
 }
+
+/// A script gets the same payload wherever it runs, in the same order.
+#[tokio::test]
+async fn the_payload_is_the_same_everywhere() {
+    let hook = |event: &str| {
+        format!(
+            "---\nevent: {event}\nscript: |\n  def handle(event, payload):\n      log.info(str(payload.items()))\n      return allow()\n---\n"
+        )
+    };
+    let (pre, post, start) = (hook("tool.pre"), hook("tool.post"), hook("turn.start"));
+    let files = [("pre.md", &*pre), ("post.md", &*post), ("start.md", &*start)];
+    let mut seen = Vec::new();
+    for isolation in Isolation::ALL {
+        let bench = Bench::new(isolation, &files);
+        let info = SessionInfo {
+            id: "s".to_owned(),
+            workspaces: vec!["/work".to_owned(), "/other".to_owned()],
+            transcript: Some("/t".to_owned()),
+            artifacts: None,
+        };
+        let turn = SessionContext::new(info).turn();
+        let args =
+            json!({"z": [1, 2.5, null, {"b": true, "a": "Щ"}], "CommandLine": "ls", "dd": -1});
+        let call = ToolCall {
+            args: args.as_object().unwrap().clone(),
+            model: Some("m".to_owned()),
+            ..ToolCall::new("RUN_COMMAND").id("c").step(7)
+        };
+        let runner = bench.hooks.runner();
+        let operation = turn.operation();
+        let _ = runner.dispatch(&operation, ToolPre::from(call.clone())).await;
+        let _ = runner.dispatch(&operation, ToolPost::new(call.clone(), json!({"r": []}))).await;
+        let _ = runner.dispatch(&operation, ToolError::new(call.server("s"), "failed")).await;
+        let _ = runner.dispatch(&turn, TurnStart::new("hello")).await;
+        let logged: Vec<_> = turn.log().entries().into_iter().map(|entry| entry.message).collect();
+        assert_eq!(logged.len(), 4);
+        assert!(logged[0].contains(r#""command": "ls""#), "{}", logged[0]);
+        seen.push(logged);
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0], seen[2]);
+}

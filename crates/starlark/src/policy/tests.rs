@@ -22,8 +22,12 @@ use crate::analysis::problem::place;
 use crate::sandbox::{Failed, Limits};
 
 /// Ample, so that a loaded machine changes nothing.
-const LIMITS: Limits =
-    Limits { steps: 100_000, heap: 16 * 1024 * 1024, time: Duration::from_mins(1) };
+const LIMITS: Limits = Limits {
+    steps: 100_000,
+    heap: 16 * 1024 * 1024,
+    time: Duration::from_mins(1),
+    computing: true,
+};
 
 /// The folder that relative roots count from.
 const BASE: &str = "/work/project";

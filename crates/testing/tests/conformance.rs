@@ -341,7 +341,7 @@ fn the_program_sums_its_files_and_closes_with_the_count() {
 fn what_cannot_be_run_exits_with_two() {
     let files = Files::new();
     let broken = files.text("broken.json", "{\"cases\": [\n  {\"id\": }\n]}");
-    let other = files.text("other.json", "{\"cases\": 3}");
+    let other = files.text("other.json", "{\"cases\": true}");
     let no_tree = files.text("no-tree.json", "{\"cases\": []}");
     let path = |path: &PathBuf| path.to_str().unwrap().to_owned();
     let (broken, other, no_tree) = (path(&broken), path(&other), path(&no_tree));
@@ -354,7 +354,7 @@ fn what_cannot_be_run_exits_with_two() {
         (&["harness", &recorded, &recorded, &recorded], "take two files"),
         (&["policy", "nowhere.json"], "nowhere.json: cannot be read"),
         (&["policy", &recorded, &broken], "broken.json: is not JSON: expected value at line 2"),
-        (&["hooks", &other], "other.json: is no file of cases: invalid type: integer `3`"),
+        (&["hooks", &other], "other.json: is no file of cases: invalid type: boolean `true`"),
         (&["workspace", &no_tree], "no-tree.json: is no file of workspace cases"),
     ];
     for (args, message) in checks {

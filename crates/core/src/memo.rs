@@ -1,11 +1,9 @@
 //! What hooks of one dispatch work out of its payload, so that each thing is worked out once.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
-
-use crate::sync::{Mutex, lock};
 
 /// What hooks have worked out of the payload of a dispatch as it is now: its text for a command,
 /// its form in another language. A rewrite of the payload empties it.
@@ -22,8 +20,11 @@ use crate::sync::{Mutex, lock};
 /// ```
 #[derive(Default)]
 pub struct Memo {
-    made: Mutex<SmallVec<[Arc<dyn Any + Send + Sync>; 2]>>,
+    // Held for a few instructions that call nothing: there is nothing in it for a model checker.
+    made: Mutex<Made>,
 }
+
+type Made = SmallVec<[Arc<dyn Any + Send + Sync>; 2]>;
 
 impl Memo {
     /// The one value of type `T`, made if it is not there yet. No lock is held while it is made, so
@@ -33,20 +34,24 @@ impl Memo {
             return made;
         }
         let value = Arc::new(make());
-        lock(&self.made).push(Arc::<T>::clone(&value));
+        self.lock().push(Arc::<T>::clone(&value));
         value
     }
 
     /// The value of type `T`, if it was made.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let made = lock(&self.made);
+        let made = self.lock();
         let value = made.iter().find(|value| (***value).is::<T>())?;
         Arc::clone(value).downcast().ok()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl std::fmt::Debug for Memo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Memo({} values)", lock(&self.made).len())
+        write!(f, "Memo({} values)", self.lock().len())
     }
 }

@@ -20,7 +20,7 @@ use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, Module};
 use starlark::eval::Evaluator;
 use starlark::starlark_module;
 use starlark::syntax::{AstModule, Dialect};
-use starlark::values::none::NoneType;
+use starlark::values::OwnedFrozenValue;
 use tollgate_config::diagnostic::Report;
 use tollgate_config::dialect::harness::read_artifact;
 use tollgate_config::hooks::Hooks;
@@ -32,7 +32,7 @@ use tollgate_config::source::SourceFile;
 use tollgate_core::prelude::{
     Registration, Runner, SessionContext, SessionInfo, ToolCall, ToolPre,
 };
-use tollgate_starlark::Starlark;
+use tollgate_starlark::{STEPS, Starlark};
 
 const WHEN: &str = r#"payload["name"] == "run_command""#;
 const ALLOW: &str = "def handle(event, payload):\n    return allow()\n";
@@ -47,41 +47,44 @@ def handle(event, payload):
 
 #[starlark_module]
 fn decisions(builder: &mut GlobalsBuilder) {
-    fn allow() -> anyhow::Result<NoneType> {
-        Ok(NoneType)
+    fn allow() -> anyhow::Result<&'static str> {
+        Ok("")
     }
-    fn block(#[allow(unused_variables)] reason: &str) -> anyhow::Result<NoneType> {
-        Ok(NoneType)
+    fn block(reason: &str) -> anyhow::Result<String> {
+        Ok(reason.to_owned())
     }
 }
 
-/// A hook as one would run it with the crate alone: compiled once, a fresh heap for each call.
+/// A hook as one would run it with the crate alone: compiled once, a fresh heap and a limit of steps
+/// for each call, and what it decided is read.
 struct Bare {
-    when: FrozenModule,
-    script: FrozenModule,
+    when: OwnedFrozenValue,
+    handle: OwnedFrozenValue,
 }
 
 impl Bare {
     fn new(globals: &Globals, script: &str) -> Self {
         let when = format!("def when(event, payload): return ({WHEN})\n");
-        Self { when: compile(globals, &when), script: compile(globals, script) }
+        Self {
+            when: compile(globals, &when).get("when").unwrap(),
+            handle: compile(globals, script).get("handle").unwrap(),
+        }
     }
 
-    /// Whether it was asked.
+    /// Whether it was asked and allowed it.
     fn ask(&self, payload: &Map<String, Json>) -> bool {
         Module::with_temp_heap(|module| {
             let mut eval = Evaluator::new(&module);
+            eval.set_max_tick_count(STEPS).unwrap();
             let heap = module.heap();
             let arguments = [heap.alloc("tool.pre"), heap.alloc(payload)];
-            let when = self.when.get("when").unwrap();
-            let when = heap.access_owned_frozen_value(&when);
+            let when = heap.access_owned_frozen_value(&self.when);
             if !eval.eval_function(when, &arguments, &[]).unwrap().to_bool() {
                 return false;
             }
-            let handle = self.script.get("handle").unwrap();
-            let handle = heap.access_owned_frozen_value(&handle);
-            black_box(eval.eval_function(handle, &arguments, &[]).unwrap());
-            true
+            let handle = heap.access_owned_frozen_value(&self.handle);
+            let decided = eval.eval_function(handle, &arguments, &[]).unwrap();
+            decided.unpack_str().unwrap().is_empty()
         })
     }
 }
@@ -171,7 +174,9 @@ fn running(c: &mut Criterion) {
                 b.iter_batched(
                     || event.clone(),
                     |event| runtime.block_on(runner.dispatch(&operation, event)),
-                    BatchSize::SmallInput,
+                    // Few, as their outcomes are kept for so long: in use, the next dispatch has
+                    // the memory of the last.
+                    BatchSize::NumIterations(16),
                 );
             });
         }

@@ -13,20 +13,10 @@ use tollgate_core::patch::Rewrite;
 use tollgate_core::verdict::Word;
 
 use crate::payload::{ALIAS, ARGS};
-use crate::sandbox::Decided;
 
-/// The answer in neutral form; none where the hook does not apply.
-pub(crate) fn neutral(
-    kind: Kind,
-    decided: Decided,
-    payload: &Map<String, Value>,
-) -> Result<Option<Neutral>, String> {
-    Ok(Some(match decided {
-        Decided::Skip => return Ok(None),
-        Decided::Allow => Neutral::default(),
-        Decided::Block(reason) => Neutral::new(refusal(kind), reason),
-        Decided::Modify(patch) => modified(kind, patch, payload)?,
-    }))
+/// What `block(reason)` is, in neutral form.
+pub(crate) fn blocked(kind: Kind, reason: String) -> Neutral {
+    Neutral::new(refusal(kind), reason)
 }
 
 /// What `block` is at an event.
@@ -49,7 +39,8 @@ const fn changeable(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-fn modified(
+/// What `modify(patch)` is, in neutral form.
+pub(crate) fn modified(
     kind: Kind,
     patch: Map<String, Value>,
     payload: &Map<String, Value>,

@@ -5,46 +5,91 @@ use serde_json::{Map, Number, Value as Json};
 use starlark::values::dict::{AllocDict, DictRef};
 use starlark::values::float::UnpackFloat;
 use starlark::values::list::{AllocList, ListRef};
+use starlark::values::none::NoneType;
 use starlark::values::tuple::TupleRef;
-use starlark::values::{Heap, UnpackValue as _, Value};
+use starlark::values::{
+    AllocFrozenValue, AllocValue, FrozenHeap, FrozenValue, Heap, UnpackValue as _, Value,
+};
 
 /// How deep a value may be that a script hands out.
 const DEEPEST: u32 = 100;
 
+/// Where values of the language are made: on the heap of one run, or frozen, for any number of runs.
+pub(crate) trait Ground: Copy {
+    type Value: Copy;
+
+    /// A value that has no others in it.
+    fn put<T: AllocFrozenValue + for<'v> AllocValue<'v>>(self, value: T) -> Self::Value;
+
+    fn list(self, items: impl IntoIterator<Item = Self::Value>) -> Self::Value;
+
+    fn dict(self, fields: impl IntoIterator<Item = (Self::Value, Self::Value)>) -> Self::Value;
+}
+
+impl<'v> Ground for Heap<'v> {
+    type Value = Value<'v>;
+
+    fn put<T: AllocFrozenValue + for<'w> AllocValue<'w>>(self, value: T) -> Value<'v> {
+        self.alloc(value)
+    }
+
+    fn list(self, items: impl IntoIterator<Item = Value<'v>>) -> Value<'v> {
+        self.alloc(AllocList(items))
+    }
+
+    fn dict(self, fields: impl IntoIterator<Item = (Value<'v>, Value<'v>)>) -> Value<'v> {
+        self.alloc(AllocDict(fields))
+    }
+}
+
+impl Ground for &FrozenHeap {
+    type Value = FrozenValue;
+
+    fn put<T: AllocFrozenValue + for<'v> AllocValue<'v>>(self, value: T) -> FrozenValue {
+        self.alloc(value)
+    }
+
+    fn list(self, items: impl IntoIterator<Item = FrozenValue>) -> FrozenValue {
+        self.alloc(AllocList(items))
+    }
+
+    fn dict(self, fields: impl IntoIterator<Item = (FrozenValue, FrozenValue)>) -> FrozenValue {
+        self.alloc(AllocDict(fields))
+    }
+}
+
 /// A value of the language.
-pub(crate) fn to_starlark<'v>(value: &Json, heap: Heap<'v>) -> Value<'v> {
+pub(crate) fn to_starlark<G: Ground>(value: &Json, ground: G) -> G::Value {
     match value {
-        Json::Null => Value::new_none(),
-        Json::Bool(value) => Value::new_bool(*value),
-        Json::Number(number) => number_to_starlark(number, heap),
-        Json::String(text) => heap.alloc(text.as_str()),
-        Json::Array(items) => {
-            heap.alloc(AllocList(items.iter().map(|item| to_starlark(item, heap))))
-        }
-        Json::Object(fields) => dict(fields, heap),
+        Json::Null => ground.put(NoneType),
+        Json::Bool(value) => ground.put(*value),
+        Json::Number(number) => number_to_starlark(number, ground),
+        Json::String(text) => ground.put(text.as_str()),
+        Json::Array(items) => ground.list(items.iter().map(|item| to_starlark(item, ground))),
+        Json::Object(fields) => dict(fields, ground),
     }
 }
 
 /// A dict of the language.
-pub(crate) fn dict<'v>(fields: &Map<String, Json>, heap: Heap<'v>) -> Value<'v> {
-    heap.alloc(AllocDict(
-        fields.iter().map(|(name, value)| (name.as_str(), to_starlark(value, heap))),
-    ))
+pub(crate) fn dict<G: Ground>(fields: &Map<String, Json>, ground: G) -> G::Value {
+    ground.dict(
+        fields.iter().map(|(name, value)| (ground.put(name.as_str()), to_starlark(value, ground))),
+    )
 }
 
-fn number_to_starlark<'v>(number: &Number, heap: Heap<'v>) -> Value<'v> {
+fn number_to_starlark<G: Ground>(number: &Number, ground: G) -> G::Value {
     if let Some(number) = number.as_i64() {
-        return heap.alloc(number);
+        return ground.put(number);
     }
     if let Some(number) = number.as_u64() {
-        return heap.alloc(number);
+        return ground.put(number);
     }
     let text = number.to_string();
     let is_whole = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     match text.parse::<BigInt>() {
-        Ok(number) if is_whole => heap.alloc(number),
+        Ok(number) if is_whole => ground.put(number),
         // One too large for a float is infinite.
-        _ => heap.alloc(text.parse::<f64>().unwrap_or(f64::INFINITY)),
+        _ => ground.put(text.parse::<f64>().unwrap_or(f64::INFINITY)),
     }
 }
 

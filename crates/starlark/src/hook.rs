@@ -9,17 +9,18 @@ use tollgate_core::context::Context;
 use tollgate_core::error::BoxError;
 use tollgate_core::hook::{Ask, BoxFuture, Handle, HookResult};
 use tollgate_core::ledger::{Effect, LogEntry, LogLevel};
+use tollgate_core::neutral::Neutral;
 use tollgate_core::patch::Rewrite;
 use tollgate_core::{Answer, Event};
 use tollgate_exec::worker::Workers;
 
 use crate::analysis::{self, CondError, bounded};
-use crate::answer::neutral;
+use crate::answer::{blocked, modified};
 use crate::engine::local::{AtOnce, run_on_thread};
 use crate::engine::outside::Outside;
 use crate::engine::remote::{Conversation, unexpected};
 use crate::engine::{Generation, Known, limits_in_worker};
-use crate::payload::{Glance, Measure, Projected, Whole, on_heap, without_second_name};
+use crate::payload::{self, Glance, Local, Projected, Whole, without_second_name};
 use crate::protocol::{CodeId, Request, Response};
 use crate::sandbox::{Decided, Failed, Limits, MakePayload, Part, Ran, SharedProgram};
 
@@ -30,6 +31,8 @@ pub(crate) struct ScriptHook {
     pub(crate) generation: Arc<Generation>,
     pub(crate) condition: Condition,
     pub(crate) may_mutate: bool,
+    /// Whether nothing of it changes its payload, so that it can have one together with others.
+    pub(crate) shares_payload: bool,
     pub(crate) place: Where,
     /// How long it may compute.
     pub(crate) time: Duration,
@@ -79,10 +82,8 @@ impl fmt::Display for Unanswered {
 impl std::error::Error for Unanswered {}
 
 impl ScriptHook {
+    /// By way of JSON.
     async fn answer<E: Event>(&self, ask: Ask<'_, E>) -> Result<Answer<E>, Unanswered> {
-        if let Some(ran) = self.at_once(ask)? {
-            return self.answer_of(ask, ran);
-        }
         let payload = projected(ask);
         payload.check().map_err(Unanswered)?;
         let with_when = match self.holds(ask.event, &payload)? {
@@ -110,7 +111,8 @@ impl ScriptHook {
             return Ok(None);
         };
         let view = ask.event.view();
-        let Some(measure) = Measure::of_event(view, ask.cx) else { return Ok(None) };
+        let local = ask.memo.get_or_make(|| Local::of(view, ask.cx));
+        let Some(measure) = &local.measure else { return Ok(None) };
         if *only_small && measure.size as u64 > bounded::PAYLOAD {
             return Ok(None);
         }
@@ -124,7 +126,13 @@ impl ScriptHook {
             },
         };
         let host = AtOnce { generation: &self.generation, cx: ask.cx, only_small: *only_small };
-        let payload: &MakePayload<'_> = &|heap| on_heap(view, ask.cx, heap);
+        let payload: &MakePayload<'_> = &|heap| {
+            if self.shares_payload {
+                local.shared(view, ask.cx, heap)
+            } else {
+                payload::on(view, ask.cx, heap)
+            }
+        };
         Ok(Some(program.run_on(self.event(), payload, with_when, *limits, &host)))
     }
 
@@ -132,19 +140,20 @@ impl ScriptHook {
     fn answer_of<E: Event>(&self, ask: Ask<'_, E>, ran: Ran) -> Result<Answer<E>, Unanswered> {
         let Ran { decided, effects, changed_in_place } = ran;
         let decided = decided.map_err(|failed| self.unanswered(&failed))?;
-        let answer = match &decided {
-            // What is changed is told by what was there.
-            Decided::Modify(_) => neutral(E::KIND, decided, &projected(ask).fields),
-            _ => neutral(E::KIND, decided, &serde_json::Map::new()),
+        let mut answer = match decided {
+            Decided::Skip => return Ok(Answer::declined()),
+            Decided::Allow => Answer::none(),
+            Decided::Block(reason) => typed(blocked(E::KIND, reason))?,
+            Decided::Modify(patch) => {
+                // What is changed is told by what was there.
+                let mut answer =
+                    modified(E::KIND, patch, &projected(ask).fields).map_err(Unanswered)?;
+                if let Some(Rewrite::AllArgs(args)) = &mut answer.rewrite {
+                    without_second_name(ask.event.view(), args);
+                }
+                typed(answer)?
+            }
         };
-        let Some(mut answer) = answer.map_err(Unanswered)? else {
-            return Ok(Answer::declined());
-        };
-        if let Some(Rewrite::AllArgs(args)) = &mut answer.rewrite {
-            without_second_name(ask.event.view(), args);
-        }
-        let mut answer: Answer<E> =
-            answer.into_answer().map_err(|error| Unanswered(error.to_string()))?;
         answer.effects = effects;
         if changed_in_place {
             say_in_place(&mut answer);
@@ -260,6 +269,10 @@ pub(crate) fn describe(artifact: &Artifact, failed: &Failed) -> String {
     }
 }
 
+fn typed<E: Event>(answer: Neutral) -> Result<Answer<E>, Unanswered> {
+    answer.into_answer().map_err(|error| Unanswered(error.to_string()))
+}
+
 /// The payload as JSON, made once for all hooks of a dispatch.
 fn projected<E: Event>(ask: Ask<'_, E>) -> Arc<Projected> {
     ask.memo.get_or_make(|| Projected::of(ask.event.view(), ask.cx))
@@ -290,6 +303,14 @@ impl<E: Event> Handle<E> for ScriptHook {
     }
 
     fn handle<'a>(&'a self, ask: Ask<'a, E>) -> BoxFuture<'a, HookResult<E>> {
-        Box::pin(async move { self.answer(ask).await.map_err(|error| Box::new(error) as BoxError) })
+        // What takes longer has a future of its own: this one is made for every question, and small.
+        Box::pin(async move {
+            let answer = match self.at_once(ask) {
+                Ok(Some(ran)) => self.answer_of(ask, ran),
+                Ok(None) => Box::pin(self.answer(ask)).await,
+                Err(error) => Err(error),
+            };
+            answer.map_err(|error| Box::new(error) as BoxError)
+        })
     }
 }

@@ -281,7 +281,7 @@ fn ask<'v>(
 }
 
 /// The payload as the script gets it: the arguments of a call are there under two names.
-fn payload_value<'v>(payload: &Map<String, Json>, heap: Heap<'v>) -> Value<'v> {
+pub(crate) fn payload_value<'v>(payload: &Map<String, Json>, heap: Heap<'v>) -> Value<'v> {
     let mut args = None;
     let mut fields = Vec::with_capacity(payload.len() + 1);
     for (name, value) in payload {

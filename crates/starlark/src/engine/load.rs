@@ -87,6 +87,8 @@ impl ScriptLoad for Load<'_> {
             let why = format!("what `{}` takes cannot be told beforehand", unbounded?);
             Some((artifact.script.whole(), why))
         });
+        let shares_payload =
+            !script.facts.may_mutate && !in_script.is_some_and(|when| when.facts.may_mutate);
         let id = self.shared.next_code();
         let when_text = artifact.when.as_ref().map(Code::text);
         let program = (artifact.script.text(), when_text, script.facts.may_mutate);
@@ -135,6 +137,7 @@ impl ScriptLoad for Load<'_> {
             generation: Arc::clone(&self.generation),
             condition,
             may_mutate: script.facts.may_mutate,
+            shares_payload,
             place,
             time,
         };

@@ -1,0 +1,270 @@
+//! What commands and calls of tools do to the world.
+
+mod arg;
+mod call;
+mod location;
+mod of;
+mod parse;
+mod place;
+mod row;
+mod run;
+mod special;
+mod sql;
+mod table;
+
+use std::fmt;
+
+use crate::resolve::Unknown;
+
+pub use call::of_call;
+pub use of::{of_analysis, of_command};
+pub use place::Place;
+pub use table::{is_known, names};
+
+/// All that a call does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// In the order of the commands.
+    pub list: Vec<Effect>,
+    /// What could not be told. Where there is anything, there may be other effects.
+    pub unknowns: Vec<Unknown>,
+}
+
+/// One thing that is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    /// What is done.
+    pub kind: Kind,
+    /// To what.
+    pub target: Target,
+    /// Whether to everything below it, too.
+    pub tree: bool,
+    /// Whether what is lost cannot be had again by ordinary means, for things other than files
+    /// (of files, their place tells): a dropped database, a force push, a formatted disk.
+    pub destroys: bool,
+    /// The program or tool that does it, as a person knows it: `rm`, `git push`, `redirection`.
+    pub by: String,
+}
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Files are read.
+    Read,
+    /// Files are made, changed, or given other permissions.
+    Write,
+    /// Files are deleted or moved away.
+    Delete,
+    /// A program that is a file, or code on the command line, is run.
+    Execute,
+    /// Something is sent to or fetched from another machine.
+    Network,
+    /// Something else of the system is changed: processes, services, accounts, packages.
+    System,
+}
+
+/// What it is done to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A file or directory.
+    Path(Location),
+    /// Another machine: its name, or `$?`.
+    Host(String),
+    /// A program that runs: its name or path.
+    Program(String),
+    /// Something that is no file.
+    Thing {
+        /// What kind of thing: one of [`Thing::ALL`] by its name.
+        what: &'static str,
+        /// Which one, where it is named.
+        name: String,
+    },
+}
+
+/// A path, or a pattern of paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// Without `.` and `..`, where that can be told: absolute, or under `~`, or relative to a
+    /// directory that is not known. Where it is a pattern, globs are in it as written, what is
+    /// not known as `$?`, and a backslash stands before `*`, `?`, `[` and `\` that mean
+    /// themselves.
+    pub text: String,
+    /// Whether it is one path, and not a pattern.
+    pub exact: bool,
+}
+
+/// The kinds of things that are no files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Thing {
+    /// The machine is turned off, restarted or put to sleep.
+    Power,
+    /// Processes that run.
+    Process,
+    /// Services and their units.
+    Service,
+    /// Installed software.
+    Package,
+    /// People, groups, passwords.
+    Account,
+    /// Who may do what, other than the permissions of files.
+    Permission,
+    /// Tasks that run later.
+    Schedule,
+    /// Rules of the packet filter.
+    Firewall,
+    /// Interfaces, addresses, routes.
+    Network,
+    /// Modules and parameters of the kernel.
+    Kernel,
+    /// File systems, volumes, snapshots, mounts.
+    Filesystem,
+    /// Disks and partitions.
+    Device,
+    /// Containers, images, volumes.
+    Container,
+    /// Clusters of machines and what runs on them.
+    Cluster,
+    /// Resources at a provider.
+    Cloud,
+    /// Databases and what is in them.
+    Database,
+    /// Work in a local repository: changes, stashes, branches.
+    Repository,
+    /// Published or rewritten history of a repository.
+    History,
+    /// Records of what happened.
+    Log,
+    /// Keys and passwords that are kept.
+    Secret,
+    /// Settings of a person or the system.
+    Setting,
+}
+
+impl Kind {
+    /// As one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+            Self::Execute => "execute",
+            Self::Network => "network",
+            Self::System => "system",
+        }
+    }
+}
+
+impl Thing {
+    /// All of them.
+    pub const ALL: [Self; 21] = [
+        Self::Power,
+        Self::Process,
+        Self::Service,
+        Self::Package,
+        Self::Account,
+        Self::Permission,
+        Self::Schedule,
+        Self::Firewall,
+        Self::Network,
+        Self::Kernel,
+        Self::Filesystem,
+        Self::Device,
+        Self::Container,
+        Self::Cluster,
+        Self::Cloud,
+        Self::Database,
+        Self::Repository,
+        Self::History,
+        Self::Log,
+        Self::Secret,
+        Self::Setting,
+    ];
+
+    /// As one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Power => "power",
+            Self::Process => "process",
+            Self::Service => "service",
+            Self::Package => "package",
+            Self::Account => "account",
+            Self::Permission => "permission",
+            Self::Schedule => "schedule",
+            Self::Firewall => "firewall",
+            Self::Network => "network",
+            Self::Kernel => "kernel",
+            Self::Filesystem => "filesystem",
+            Self::Device => "device",
+            Self::Container => "container",
+            Self::Cluster => "cluster",
+            Self::Cloud => "cloud",
+            Self::Database => "database",
+            Self::Repository => "repository",
+            Self::History => "history",
+            Self::Log => "log",
+            Self::Secret => "secret",
+            Self::Setting => "setting",
+        }
+    }
+}
+
+impl Effects {
+    /// Whether anything at or below `dir` may be written or deleted. What is not known may be
+    /// anything.
+    pub fn writes_under(&self, dir: &str) -> bool {
+        self.any_under(dir, |kind| matches!(kind, Kind::Write | Kind::Delete))
+    }
+
+    /// Whether anything at or below `dir` may be read.
+    pub fn reads_under(&self, dir: &str) -> bool {
+        self.any_under(dir, |kind| kind == Kind::Read)
+    }
+
+    /// Whether anything at or below `dir` may be deleted or moved away.
+    pub fn deletes_under(&self, dir: &str) -> bool {
+        self.any_under(dir, |kind| kind == Kind::Delete)
+    }
+
+    /// Whether another machine may be reached.
+    pub fn reaches_network(&self) -> bool {
+        !self.unknowns.is_empty() || self.list.iter().any(|effect| effect.kind == Kind::Network)
+    }
+
+    fn any_under(&self, dir: &str, wanted: impl Fn(Kind) -> bool) -> bool {
+        !self.unknowns.is_empty()
+            || self.list.iter().any(|effect| wanted(effect.kind) && effect.may_touch(dir))
+    }
+}
+
+impl Effect {
+    /// Whether something at or below `dir` may be touched by it.
+    pub fn may_touch(&self, dir: &str) -> bool {
+        match &self.target {
+            Target::Path(location) => {
+                location.may_be_under(dir) || (self.tree && location.covers(dir, true))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(location) => f.write_str(&location.text),
+            Self::Host(name) | Self::Program(name) => f.write_str(name),
+            Self::Thing { what, name } if name.is_empty() => f.write_str(what),
+            Self::Thing { what, name } => write!(f, "{what} {name}"),
+        }
+    }
+}
+
+/// `delete-tree /etc by rm`, `destroy database shop by dropdb`.
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.destroys { "destroy" } else { self.kind.name() };
+        let tree = if self.tree { "-tree" } else { "" };
+        write!(f, "{kind}{tree} {} by {}", self.target, self.by)
+    }
+}

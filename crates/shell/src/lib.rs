@@ -1,0 +1,11 @@
+//! What a shell command would run, and what that would do, told from its text alone.
+
+pub mod effects;
+pub mod policy;
+pub mod resolve;
+pub mod syntax;
+
+mod value;
+
+pub use resolve::{Analysis, Command, Surroundings, Unknown, Why, analyze};
+pub use value::{Part, Value};

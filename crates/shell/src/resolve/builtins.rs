@@ -1,0 +1,569 @@
+//! What the shell itself does when a command is run: its built-ins and functions.
+
+use super::state::{Binding, home};
+use super::walk::Walker;
+use super::{Command, Input, Why, output, programs};
+use crate::syntax::{Assignment, Piece, Word};
+use crate::value::{Part, Value};
+
+const DECLARATIONS: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
+
+/// Whether arguments of the form `name=value` are assignments.
+pub(super) fn declares(words: &[Word]) -> bool {
+    let name = words.first().map(|word| word.pieces.as_slice());
+    matches!(name, Some([Piece::Text(name)]) if DECLARATIONS.contains(&name.as_str()))
+}
+
+/// Variables that programs take for commands.
+const COMMANDS: &[&str] = &[
+    "PS4",
+    "PROMPT_COMMAND",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_PAGER",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PROXY_COMMAND",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "MANPAGER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "BROWSER",
+    "RSYNC_RSH",
+    "CVS_RSH",
+    "FCEDIT",
+    "SUDO_ASKPASS",
+    "SUDO_EDITOR",
+    "MAILER",
+];
+
+/// Variables by which programs load code before they begin.
+const LOADERS: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "NODE_OPTIONS",
+    "PERL5OPT",
+    "RUBYOPT",
+    "PYTHONSTARTUP",
+];
+
+/// Whether the value of such a variable names code; others of its options are harmless.
+fn loads_code(name: &str, value: &Value) -> bool {
+    let text = value.to_string();
+    match name {
+        "NODE_OPTIONS" => ["-r ", "-r=", "--require", "--import", "--loader"]
+            .iter()
+            .any(|option| text.contains(option)),
+        "PERL5OPT" | "RUBYOPT" => text.contains("-M") || text.contains("-r"),
+        _ => !text.is_empty(),
+    }
+}
+
+/// Variables that name a file which shells run first.
+const FILES: &[&str] = &["BASH_ENV", "ENV"];
+
+impl Walker {
+    /// What a program runs because a variable says so.
+    pub(super) fn scripts_in_variable(&mut self, name: &str, value: &Value) {
+        let script = if COMMANDS.contains(&name) {
+            value.clone()
+        } else if LOADERS.contains(&name) && loads_code(name, value) {
+            self.unknown(Why::Code, &format!("{name}={value}"));
+            return;
+        } else if FILES.contains(&name) {
+            match value.known().and_then(|path| self.state.file(path)) {
+                Some(content) => content.clone(),
+                None => return,
+            }
+        } else {
+            return;
+        };
+        self.inner(name, |walker| walker.apart(|walker| walker.code(&script, &Input::Inherited)));
+    }
+
+    /// Sets what a declaration says, and gives its arguments.
+    pub(super) fn declaration(&mut self, words: &[Word]) -> Vec<Value> {
+        let exports = words.iter().any(|word| {
+            matches!(word.pieces.as_slice(), [Piece::Text(text)] if text == "export" || text == "-x")
+        });
+        let mut argv = Vec::new();
+        for word in words {
+            match assignment_of(word) {
+                Some(assignment) => {
+                    let value = self.assign(&assignment);
+                    if exports {
+                        self.state.export(&assignment.name);
+                        self.scripts_in_variable(&assignment.name, &value);
+                    }
+                    let mut argument = Value::text(format!("{}=", assignment.name));
+                    argument.append(&value);
+                    argv.push(argument);
+                }
+                None => argv.extend(self.fields(std::slice::from_ref(word))),
+            }
+        }
+        let is_reference = |option: &str| {
+            option.starts_with('-') && !option.starts_with("--") && option.contains('n')
+        };
+        let refers = !exports && argv.iter().filter_map(Value::known).any(is_reference);
+        for argument in argv.iter().skip(1) {
+            self.subscripts_in(argument);
+            // Another name for a variable: what either holds is not followed any more.
+            if refers && let Some((name, target)) = argument.known().and_then(|a| a.split_once('='))
+            {
+                self.state.set(name, Binding::one(Value::unknown()));
+                self.state.set(target, Binding::one(Value::unknown()));
+            }
+        }
+        if exports {
+            for name in argv.iter().skip(1).filter_map(Value::known) {
+                self.state.export(name);
+            }
+        }
+        argv
+    }
+
+    /// Runs a command: notes it, and follows what it runs in turn. Gives what it prints.
+    pub(super) fn run(&mut self, command: Command) -> Value {
+        let Some(program) = command.argv.first() else {
+            self.emit(command);
+            return Value::default();
+        };
+        let Some(name) = program.known().map(str::to_owned) else {
+            let text = program.to_string();
+            self.unknown(Why::Program, &text);
+            self.emit(command);
+            return Value::unknown();
+        };
+        let argv = command.argv.clone();
+        let input = command.input.clone();
+        let arguments = argv.get(1..).unwrap_or_default();
+        let label = format!("alias {name}");
+        // An alias may use its own name, and may have been given another meaning inside of itself.
+        let again = self.via.iter().filter(|via| **via == label).count();
+        if let Some(alias) = self.state.alias(&name)
+            && again < 3
+        {
+            // Whether aliases count is the shell's setting, so both are looked at.
+            let mut text = Value::text(alias);
+            text.append(&quoted(arguments));
+            self.inner(&label, |walker| walker.code(&text, &input));
+        }
+        if self.state.function(&name).is_some() {
+            self.emit(command);
+            return self.function(&name, arguments, &input);
+        }
+        self.emit(command);
+        let Some(printed) = self.builtin(&name, arguments, &input) else {
+            let short = name.rsplit('/').next().unwrap_or(&name);
+            if let Some(printed) = programs::run(self, short, &argv, &input) {
+                return printed;
+            }
+            let printed = output::of(&self.state, short, arguments, &input);
+            let decodes = matches!(short, "base64" | "openssl" | "xxd" | "rev");
+            if let Some(text) = printed.known().filter(|_| decodes) {
+                self.decoded.push(text.to_owned());
+            }
+            return printed;
+        };
+        printed
+    }
+
+    /// What a built-in does and prints, if it is one.
+    fn builtin(&mut self, name: &str, arguments: &[Value], input: &Input) -> Option<Value> {
+        let quiet = Some(Value::default());
+        match name {
+            "cd" | "pushd" => {
+                let operand = arguments.iter().find(|argument| {
+                    !matches!(argument.known(), Some("-P" | "-L" | "-e" | "-@" | "--" | "-n"))
+                });
+                self.change_directory(name, operand);
+                quiet
+            }
+            "popd" => {
+                let to = self.state.pushed.pop();
+                self.state.change_directory(to.unwrap_or_else(|| vec![Value::unknown()]));
+                quiet
+            }
+            "eval" => {
+                let code = match arguments {
+                    [first, rest @ ..] if first.known() == Some("--") => joined(rest),
+                    all => joined(all),
+                };
+                Some(self.inner("eval", |walker| walker.code(&code, input)))
+            }
+            "exec" | "command" | "builtin" => self.passed_on(name, arguments, input),
+            "." | "source" => {
+                let path = arguments.first()?;
+                let content = path.known().and_then(|path| self.state.file(path)).cloned();
+                if let Some(content) = content {
+                    return Some(self.inner("source", |walker| walker.code(&content, input)));
+                }
+                if matches!(path.known(), Some("/dev/stdin" | "/dev/fd/0")) {
+                    return Some(self.read_script("source", input));
+                }
+                Some(Value::unknown())
+            }
+            "trap" => {
+                self.trap(arguments);
+                quiet
+            }
+            "exit" => {
+                let traps = self.traps.clone();
+                self.run_traps();
+                self.traps = traps;
+                quiet
+            }
+            _ => self.setting(name, arguments, input),
+        }
+    }
+
+    /// Built-ins that set something, or do nothing that matters here.
+    fn setting(&mut self, name: &str, arguments: &[Value], input: &Input) -> Option<Value> {
+        let quiet = Some(Value::default());
+        match name {
+            "alias" => {
+                for argument in arguments.iter().filter_map(Value::known) {
+                    if let Some((name, text)) = argument.split_once('=') {
+                        self.state.set_alias(name, Some(text));
+                    }
+                }
+                quiet
+            }
+            "unalias" => {
+                for argument in arguments.iter().filter_map(Value::known) {
+                    self.state.set_alias(argument, None);
+                }
+                quiet
+            }
+            "unset" => {
+                for argument in arguments.iter().filter_map(Value::known) {
+                    self.state.unset(argument);
+                }
+                quiet
+            }
+            "set" => {
+                self.options(arguments);
+                quiet
+            }
+            "shift" => {
+                let count = arguments.first().and_then(Value::known).unwrap_or("1").parse();
+                let all = self.state.positional.len();
+                let count = count.unwrap_or(all).min(all);
+                self.state.positional.drain(..count);
+                quiet
+            }
+            "read" | "getopts" => {
+                self.read(name, arguments, input);
+                quiet
+            }
+            "let" => {
+                for argument in arguments {
+                    self.subscripts_in(argument);
+                }
+                for argument in arguments.iter().filter_map(Value::known) {
+                    if let Some((name, _)) = argument.split_once('=') {
+                        self.state.set(name, Binding::one(Value::unknown()));
+                    }
+                }
+                quiet
+            }
+            "printf" if arguments.first().and_then(Value::known) == Some("-v") => {
+                let name = arguments.get(1).and_then(Value::known)?.to_owned();
+                let rest = arguments.get(2..).unwrap_or_default();
+                let text = output::of(&self.state, "printf", rest, input);
+                self.state.set(&name, Binding::one(text));
+                quiet
+            }
+            "hash" => {
+                // `hash -p PATH NAME` has the name mean something else from here on.
+                if let [option, path, name, ..] = arguments
+                    && option.known() == Some("-p")
+                    && let (Some(path), Some(name)) = (path.known(), name.known())
+                {
+                    self.state.set_alias(name, Some(path));
+                }
+                quiet
+            }
+            "enable" if arguments.iter().any(|argument| argument.prefix().starts_with("-f")) => {
+                self.unknown(Why::Code, "a built-in from a file");
+                quiet
+            }
+            "compgen" | "complete" | "mapfile" | "readarray" | "jobs" | "test" | "[" | "wait" => {
+                self.read(name, arguments, input);
+                for (at, argument) in arguments.iter().enumerate() {
+                    let next = arguments.get(at + 1).cloned();
+                    match (argument.known(), next) {
+                        (Some("-C"), Some(code)) => {
+                            self.inner(name, |walker| walker.code(&code, &Input::Inherited));
+                        }
+                        (Some("-x"), Some(_)) if name == "jobs" => {
+                            let argv = arguments.get(at + 1..).unwrap_or_default().to_vec();
+                            self.inner(name, |walker| {
+                                walker.run(Command { argv, ..Command::default() })
+                            });
+                        }
+                        (Some("-v" | "-R" | "-p"), Some(word)) => self.subscripts_in(&word),
+                        _ => {}
+                    }
+                }
+                quiet
+            }
+            "declare" | "typeset" | "local" | "export" | "readonly" | ":" | "true" | "false"
+            | "shopt" | "umask" | "ulimit" | "return" | "break" | "continue" | "enable"
+            | "bind" | "compopt" | "times" | "disown" | "suspend" | "logout" | "bg" | "fg" => quiet,
+            _ => None,
+        }
+    }
+
+    /// `exec`, `command` and `builtin` run what comes behind their options.
+    fn passed_on(&mut self, name: &str, arguments: &[Value], input: &Input) -> Option<Value> {
+        let mut at = 0;
+        while let Some(option) = arguments.get(at).and_then(Value::known) {
+            match option {
+                "-a" if name == "exec" => at += 2,
+                "-v" | "-V" if name == "command" => {
+                    // It says where a program is, and runs nothing.
+                    let found = arguments.get(at + 1).cloned();
+                    return Some(found.unwrap_or_default());
+                }
+                "--" => {
+                    at += 1;
+                    break;
+                }
+                option if option.starts_with('-') && option.len() > 1 => at += 1,
+                _ => break,
+            }
+        }
+        let argv = arguments.get(at..).filter(|argv| !argv.is_empty())?.to_vec();
+        let input = input.clone();
+        // A function of that name is not meant, but to look at it does no harm.
+        Some(self.inner(name, |walker| walker.run(Command { argv, input, ..Command::default() })))
+    }
+
+    fn change_directory(&mut self, name: &str, to: Option<&Value>) {
+        if name == "pushd" {
+            self.state.pushed.push(self.state.directories.clone());
+        }
+        let Some(to) = to else {
+            self.state.change_directory(vec![home()]);
+            return;
+        };
+        if to.known() == Some("-") {
+            let mut to = self.state.previous.clone();
+            if to.is_empty() {
+                to.push(Value::unknown());
+            }
+            self.state.change_directory(to);
+            return;
+        }
+        let from = self.state.directories.clone();
+        let there = from.iter().map(|from| below(from, to)).collect();
+        self.state.change_directory(there);
+    }
+
+    fn trap(&mut self, arguments: &[Value]) {
+        let mut arguments = arguments.iter().filter(|argument| argument.known() != Some("--"));
+        let Some(code) = arguments.next() else { return };
+        if matches!(code.known(), Some("" | "-" | "-l" | "-p")) {
+            return;
+        }
+        let at_end = arguments.all(|signal| {
+            matches!(signal.known(), Some("EXIT" | "0" | "INT" | "TERM" | "HUP" | "QUIT"))
+        });
+        if !at_end {
+            let code = code.clone();
+            self.apart(|walker| walker.code(&code, &Input::Inherited));
+        }
+        self.traps.push(code.clone());
+    }
+
+    fn options(&mut self, arguments: &[Value]) {
+        for (at, argument) in arguments.iter().enumerate() {
+            match argument.known() {
+                Some("--") => {
+                    self.state.positional = arguments.get(at + 1..).unwrap_or_default().to_vec();
+                    return;
+                }
+                Some("errexit") => self.state.stops_at_errors = true,
+                Some(option) if option.starts_with('-') && !option.starts_with("--") => {
+                    self.state.stops_at_errors |= option.contains('e');
+                }
+                Some(option) if option.starts_with('+') => {
+                    self.state.stops_at_errors &= !option.contains('e');
+                }
+                Some("pipefail" | "nounset" | "xtrace" | "noglob") => {}
+                _ => {
+                    self.state.positional = arguments.get(at..).unwrap_or_default().to_vec();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Variables that are read from input.
+    fn read(&mut self, name: &str, arguments: &[Value], input: &Input) {
+        if matches!(name, "test" | "[" | "jobs" | "wait" | "compgen" | "complete") {
+            return;
+        }
+        let lines = match input {
+            Input::Text(text) => text.known(),
+            _ => None,
+        };
+        let names: Vec<_> = arguments.iter().filter_map(Value::known).collect();
+        // Options of which the next word is the value.
+        let valued = ["-p", "-d", "-n", "-N", "-t", "-u", "-i", "-s", "-O", "-c", "-C"];
+        let mut before = "";
+        let mut set = Vec::new();
+        for name in names {
+            if !name.starts_with('-') && (!valued.contains(&before) || before == "-s") {
+                set.push(name);
+            }
+            before = name;
+        }
+        let separators = match self.lookup("IFS") {
+            value if value.has_unknown() => String::new(),
+            value => value.to_string(),
+        };
+        let split = |text: &str| -> Vec<String> {
+            let words = text.trim_end_matches('\n').split(|c| separators.contains(c));
+            words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        };
+        if arguments
+            .iter()
+            .filter_map(Value::known)
+            .any(|option| option.starts_with('-') && option.ends_with('a') && name == "read")
+        {
+            let words = match lines {
+                Some(text) => split(text).into_iter().map(Value::text).collect(),
+                None => vec![Value::unknown()],
+            };
+            for name in set {
+                self.state.set(name, Binding::Array(words.clone()));
+            }
+            return;
+        }
+        // A loop goes through all lines, so of several none is known.
+        let one_line = lines.filter(|text| text.trim_end_matches('\n').lines().count() <= 1);
+        match (one_line, set.as_slice()) {
+            (Some(text), [only]) if name == "read" => {
+                let value = Value::text(text.trim().to_owned());
+                self.state.set(only, Binding::one(value));
+            }
+            (Some(text), [_, _, ..]) if name == "read" => {
+                let count = set.len();
+                let mut words = split(text).into_iter();
+                for (at, name) in set.into_iter().enumerate() {
+                    let value = if at + 1 == count {
+                        words.by_ref().collect::<Vec<_>>().join(" ")
+                    } else {
+                        words.next().unwrap_or_default()
+                    };
+                    self.state.set(name, Binding::one(Value::text(value)));
+                }
+            }
+            _ => {
+                let value = match input {
+                    // Every line begins as the text does, which programs that list files rely on.
+                    Input::Text(text) if !text.is_empty() && lines.is_none() => {
+                        super::expand::trim_newlines(text)
+                    }
+                    _ => Value::unknown(),
+                };
+                for name in set {
+                    self.state.set(name, Binding::one(value.clone()));
+                }
+                for name in ["REPLY", "MAPFILE", "OPTARG"] {
+                    self.state.set(name, Binding::one(value.clone()));
+                }
+            }
+        }
+    }
+
+    /// A shell that reads what to do from its input.
+    pub(super) fn read_script(&mut self, name: &str, input: &Input) -> Value {
+        match input {
+            Input::Text(text) => {
+                let text = text.clone();
+                self.inner(name, |walker| walker.code(&text, &Input::Inherited))
+            }
+            Input::Pipe => {
+                self.unknown(Why::Code, &format!("what is piped into {name}"));
+                Value::unknown()
+            }
+            Input::File | Input::Inherited => Value::unknown(),
+        }
+    }
+}
+
+/// `name=value`, as a word of a declaration.
+fn assignment_of(word: &Word) -> Option<Assignment> {
+    let (first, rest) = word.pieces.split_first()?;
+    let Piece::Text(text) = first else { return None };
+    let (name, value) = text.split_once('=')?;
+    let (name, append) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return None;
+    }
+    let mut pieces = Vec::with_capacity(rest.len() + 1);
+    if !value.is_empty() {
+        pieces.push(Piece::Text(value.to_owned()));
+    }
+    pieces.extend_from_slice(rest);
+    let value = Word { pieces, span: word.span.clone() };
+    Some(Assignment { name: name.to_owned(), subscript: None, append, value })
+}
+
+/// A path below a directory, or by itself where it is absolute.
+pub(super) fn below(directory: &Value, path: &Value) -> Value {
+    let from_itself = match path.parts().first() {
+        Some(Part::Text(text)) => text.starts_with('/'),
+        Some(Part::Home | Part::Unknown) => true,
+        Some(Part::Glob(_)) | None => false,
+    };
+    if from_itself {
+        return path.clone();
+    }
+    let mut whole = directory.clone();
+    whole.push_str("/");
+    whole.append(path);
+    whole
+}
+
+/// Values with a space between them.
+pub(super) fn joined(values: &[Value]) -> Value {
+    let mut all = Value::default();
+    for (at, value) in values.iter().enumerate() {
+        if at > 0 {
+            all.push_str(" ");
+        }
+        all.append(value);
+    }
+    all
+}
+
+/// Values as a shell would read them as words again, each with a space before it.
+fn quoted(values: &[Value]) -> Value {
+    let mut all = Value::default();
+    for value in values {
+        all.push_str(" ");
+        for part in value.parts() {
+            match part {
+                Part::Text(text) => {
+                    all.push_str("'");
+                    all.push_str(&text.replace('\'', "'\\''"));
+                    all.push_str("'");
+                }
+                other => all.push(other.clone()),
+            }
+        }
+    }
+    all
+}

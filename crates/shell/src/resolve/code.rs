@@ -1,0 +1,463 @@
+//! Code of other languages on the command line: `python -c`, `perl -e`, `awk '…'`.
+//!
+//! It is not parsed, only looked over for calls that run programs, change files or reach the
+//! network, and for what hides such calls. Code without any of it computes and prints.
+
+mod calls;
+mod lexer;
+
+use super::walk::Walker;
+use super::{Command, Input, Why};
+use crate::value::{Part, Value};
+use calls::{Meaning, meaning};
+use lexer::{Token, tokens};
+
+/// A language of which code may stand on the command line.
+struct Language {
+    names: &'static [&'static str],
+    /// Options of which the value is code.
+    options: &'static [&'static str],
+    /// Other options that take a value.
+    valued: &'static [&'static str],
+    /// Whether the first operand is the code.
+    operand: bool,
+}
+
+const LANGUAGES: &[Language] = &[
+    Language {
+        names: &["python", "pypy", "ipython", "bpython"],
+        options: &["-c"],
+        valued: &["-W", "-X", "-m", "-Q"],
+        operand: false,
+    },
+    Language { names: &["perl"], options: &["-e", "-E"], valued: &["-I", "-M"], operand: false },
+    Language {
+        names: &["ruby", "irb", "jruby"],
+        options: &["-e"],
+        valued: &["-I", "-r", "-C"],
+        operand: false,
+    },
+    Language {
+        names: &["node", "nodejs", "bun", "tsx", "ts-node"],
+        options: &["-e", "--eval", "-p", "--print", "-pe"],
+        valued: &["-r", "--require", "--import", "--loader"],
+        operand: false,
+    },
+    Language { names: &["deno"], options: &["eval"], valued: &[], operand: false },
+    Language {
+        names: &["php"],
+        options: &["-r", "-B", "-R", "-E"],
+        valued: &["-d", "-c"],
+        operand: false,
+    },
+    Language { names: &["lua", "luajit"], options: &["-e"], valued: &["-l"], operand: false },
+    Language {
+        names: &[
+            "Rscript",
+            "R",
+            "julia",
+            "groovy",
+            "ghc",
+            "raku",
+            "elixir",
+            "erl",
+            "swipl",
+            "scala",
+            "jshell",
+            "guile",
+            "racket",
+            "sbcl",
+            "emacs",
+            "osascript",
+            "jrunscript",
+        ],
+        options: &["-e", "-E", "--eval", "-eval", "-g", "--execute", "-f"],
+        valued: &[],
+        operand: false,
+    },
+    Language {
+        names: &["awk", "gawk", "mawk", "nawk", "original-awk"],
+        options: &["-e", "--source"],
+        valued: &["-F", "-v", "--assign", "--field-separator", "-f", "--file", "-i", "-l"],
+        operand: true,
+    },
+    Language { names: &["tclsh", "wish", "expect"], options: &["-c"], valued: &[], operand: false },
+];
+
+fn language(name: &str) -> Option<&'static Language> {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    LANGUAGES
+        .iter()
+        .find(|language| language.names.contains(&plain) || language.names.contains(&name))
+}
+
+/// Whether a name is that of an interpreter known here.
+pub(super) fn speaks(name: &str) -> bool {
+    language(name).is_some()
+}
+
+/// Follows an interpreter. Gives nothing where it is none.
+pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Option<Value> {
+    let language = language(name)?;
+    let arguments = argv.get(1..).unwrap_or_default();
+    let mut found = false;
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
+        at += 1;
+        let prefix = argument.prefix();
+        let known = argument.known().unwrap_or_default();
+        if known == "--" {
+            break;
+        }
+        let code = code_option(language, argument);
+        match code {
+            CodeOption::Next => {
+                let code = arguments.get(at).cloned();
+                at += 1;
+                found = true;
+                if let Some(code) = code {
+                    walker.inner(name, |walker| {
+                        look(walker, name, &code);
+                        Value::unknown()
+                    });
+                }
+            }
+            CodeOption::Here(code) => {
+                found = true;
+                walker.inner(name, |walker| {
+                    look(walker, name, &code);
+                    Value::unknown()
+                });
+            }
+            CodeOption::None if prefix.starts_with('-') && prefix != "-" => {
+                if known == "-m" {
+                    // A module, with arguments of its own.
+                    return Some(Value::unknown());
+                }
+                let from_file = language.operand && (known.starts_with("-f") || known == "--file");
+                found |= from_file;
+                at += usize::from(language.valued.contains(&known));
+            }
+            CodeOption::None => {
+                at -= 1;
+                break;
+            }
+        }
+    }
+    let operand = arguments.get(at);
+    if !found && let Some(operand) = operand.filter(|operand| operand.known() != Some("-")) {
+        let file = operand.known().and_then(|path| walker.state.file(path)).cloned();
+        let code = if language.operand { Some(operand.clone()) } else { file };
+        if let Some(code) = code {
+            walker.inner(name, |walker| {
+                look(walker, name, &code);
+                Value::unknown()
+            });
+        }
+    } else if !found {
+        match input {
+            Input::Text(text) => {
+                let text = text.clone();
+                walker.inner(name, |walker| {
+                    look(walker, name, &text);
+                    Value::unknown()
+                });
+            }
+            Input::Pipe => walker.unknown(Why::Code, &format!("what is piped into {name}")),
+            Input::File | Input::Inherited => {}
+        }
+    }
+    Some(Value::unknown())
+}
+
+enum CodeOption {
+    None,
+    /// The next word is code.
+    Next,
+    /// The rest of this word is.
+    Here(Value),
+}
+
+fn code_option(language: &Language, argument: &Value) -> CodeOption {
+    for option in language.options {
+        if argument.known() == Some(option) {
+            return CodeOption::Next;
+        }
+        if let Some((Part::Text(text), others)) = argument.parts().split_first()
+            && let Some(rest) = text.strip_prefix(option)
+        {
+            let rest = if option.starts_with("--") {
+                match rest.strip_prefix('=') {
+                    Some(rest) => rest,
+                    None => continue,
+                }
+            } else {
+                rest
+            };
+            // `-pe`: a cluster that goes on is looked at below.
+            let mut code = Value::text(rest);
+            for part in others {
+                code.push(part.clone());
+            }
+            let is_cluster = rest.len() < 3 && rest.chars().all(|c| c.is_ascii_alphabetic());
+            if !is_cluster && option.starts_with('-') {
+                return CodeOption::Here(code);
+            }
+        }
+    }
+    // `-ne`, `-lane`, `-i.bak` is none of them.
+    let cluster = argument.known().and_then(|text| text.strip_prefix('-'));
+    let letters = |option: &str| {
+        option.strip_prefix('-').filter(|letter| letter.len() == 1).map(str::to_owned)
+    };
+    if let Some(cluster) = cluster
+        && cluster.len() > 1
+        && cluster.chars().all(|c| c.is_ascii_alphanumeric())
+        && language
+            .options
+            .iter()
+            .filter_map(|option| letters(option))
+            .any(|letter| cluster.ends_with(&letter))
+    {
+        return CodeOption::Next;
+    }
+    CodeOption::None
+}
+
+/// Looks code over.
+pub(super) fn look(walker: &mut Walker, name: &str, code: &Value) {
+    if code.parts() == [Part::Unknown] {
+        walker.unknown(Why::Code, &format!("code of {name}"));
+        return;
+    }
+    // What is not known inside of known code: nothing tells what it makes of it.
+    if code.has_unknown() {
+        walker.unknown(Why::Code, &code.to_string());
+    }
+    let text = code.to_string();
+    let is_awk = language(name).is_some_and(|language| language.operand);
+    let tokens = tokens(&text, name);
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        match token {
+            Token::Shell(script) => {
+                let script = script.clone();
+                walker.code(&script, &Input::Inherited);
+            }
+            Token::Text(script) if is_awk => {
+                let around = [at.checked_sub(1).and_then(|at| tokens.get(at)), tokens.get(at + 1)];
+                if around.iter().flatten().any(|token| **token == Token::Sign('|')) {
+                    let script = script.clone();
+                    walker.code(&script, &Input::Pipe);
+                } else if around.first().is_some_and(|token| *token == Some(&Token::Sign('>'))) {
+                    synthesized(walker, vec![Value::text("tee"), script.clone()]);
+                }
+            }
+            Token::Name(called) => {
+                let called = called.clone();
+                named(walker, name, &called, tokens.get(at + 1..).unwrap_or_default(), &text);
+            }
+            Token::Text(_) | Token::Sign(_) => {}
+        }
+        at += 1;
+    }
+}
+
+/// A call, or what looks like one.
+fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text: &str) {
+    let Some(meaning) = meaning(language, name) else { return };
+    let bracketless =
+        ["perl", "ruby", "irb", "jruby"].iter().any(|name| language.starts_with(name));
+    let bare = bracketless && !name.contains(['.', ':']);
+    let called = match after.first() {
+        Some(Token::Sign('(') | Token::Text(_)) => true,
+        // `system $x`, `unlink`, `eval URI.open(…)`: brackets are not needed everywhere.
+        Some(Token::Name(_)) => bare,
+        Some(Token::Sign('{')) => false,
+        _ => bare && matches!(meaning, Meaning::Deletes | Meaning::DeletesTree),
+    };
+    if !called && meaning == Meaning::Forks {
+        walker.unknown(Why::Code, text);
+        return;
+    }
+    if !called {
+        // A word like that may be anything's name; a function that is passed on is not called here.
+        let passed =
+            matches!(meaning, Meaning::Runs | Meaning::Opaque) && name.contains(['.', ':']);
+        let is_module = matches!(after.first(), Some(Token::Sign('{')));
+        let deletes = matches!(meaning, Meaning::Deletes | Meaning::DeletesTree);
+        if (passed || deletes && name.contains(['.', ':'])) && !is_module {
+            walker.unknown(Why::Code, text);
+        }
+        return;
+    }
+    let arguments = arguments(after);
+    match meaning {
+        Meaning::Runs => runs(walker, &arguments, text),
+        Meaning::DeletesTree | Meaning::Deletes => {
+            let option = if meaning == Meaning::DeletesTree { "-rf" } else { "-f" };
+            let targets: Vec<Value> = arguments.iter().filter_map(Argument::path).collect();
+            // `Path("x").unlink()` has its path before the call.
+            let targets = if targets.is_empty() { vec![Value::unknown()] } else { targets };
+            let mut argv = vec![Value::text("rm"), Value::text(option), Value::text("--")];
+            argv.extend(targets.into_iter().take(1));
+            synthesized(walker, argv);
+        }
+        Meaning::Writes => {
+            let target = arguments.first().and_then(Argument::path);
+            synthesized(walker, vec![Value::text("tee"), target.unwrap_or_else(Value::unknown)]);
+        }
+        Meaning::Opens => {
+            let mode = match arguments.get(1) {
+                Some(Argument::Text(mode)) => mode.known().unwrap_or("w").to_owned(),
+                Some(_) | None => "r".to_owned(),
+            };
+            let target = arguments.first().and_then(Argument::path);
+            let target = target.unwrap_or_else(Value::unknown);
+            let writes = mode.contains(['w', 'a', 'x', '+', '>']);
+            let program = if writes { "tee" } else { "cat" };
+            synthesized(walker, vec![Value::text(program), target]);
+        }
+        Meaning::Moves => {
+            let mut argv = vec![Value::text("mv")];
+            argv.extend(arguments.iter().take(2).map(|a| a.path().unwrap_or_else(Value::unknown)));
+            synthesized(walker, argv);
+        }
+        Meaning::Connects => {
+            let target = arguments.first().and_then(Argument::path);
+            synthesized(walker, vec![Value::text("curl"), target.unwrap_or_else(Value::unknown)]);
+        }
+        Meaning::Forks => walker.unknown(Why::Code, text),
+        Meaning::Opaque => match arguments.as_slice() {
+            [Argument::Text(code)] if !code.has_unknown() => {
+                let code = code.clone();
+                walker.inner(name, |walker| {
+                    look(walker, language, &code);
+                    Value::unknown()
+                });
+            }
+            _ => walker.unknown(Why::Code, text),
+        },
+    }
+}
+
+fn is_python(language: &str) -> bool {
+    ["python", "pypy", "ipython", "bpython"].iter().any(|name| language.starts_with(name))
+}
+
+fn synthesized(walker: &mut Walker, argv: Vec<Value>) {
+    walker.run(Command { argv, input: Input::Pipe, ..Command::default() });
+}
+
+fn runs(walker: &mut Walker, arguments: &[Argument], text: &str) {
+    match arguments {
+        [Argument::List(argv), ..] if !argv.is_empty() => synthesized(walker, argv.clone()),
+        [Argument::Text(program), Argument::List(rest), ..] => {
+            let mut argv = vec![program.clone()];
+            argv.extend(rest.iter().cloned());
+            synthesized(walker, argv);
+        }
+        [Argument::Text(script), rest @ ..] => {
+            let script = script.clone();
+            walker.code(&script, &Input::Inherited);
+            let texts: Vec<Value> = rest.iter().filter_map(Argument::path).collect();
+            if !texts.is_empty() {
+                let mut argv = vec![script];
+                argv.extend(texts);
+                // `execl(path, name, …)` says the name twice.
+                if argv.get(1).is_some_and(|name| {
+                    argv.first().is_some_and(|path| path.to_string().ends_with(&name.to_string()))
+                }) {
+                    argv.remove(1);
+                }
+                synthesized(walker, argv);
+            }
+        }
+        _ => walker.unknown(Why::Code, text),
+    }
+}
+
+/// An argument of a call.
+#[derive(Debug)]
+enum Argument {
+    Text(Value),
+    List(Vec<Value>),
+    /// `name=value`
+    Keyword,
+    Other,
+}
+
+impl Argument {
+    fn path(&self) -> Option<Value> {
+        match self {
+            Self::Text(text) => Some(text.clone()),
+            Self::List(_) | Self::Keyword => None,
+            Self::Other => Some(Value::unknown()),
+        }
+    }
+}
+
+/// The arguments of a call, from behind its name on.
+fn arguments(after: &[Token]) -> Vec<Argument> {
+    let mut arguments = Vec::new();
+    let mut current: Vec<&Token> = Vec::new();
+    let bracketed = after.first() == Some(&Token::Sign('('));
+    let mut depth = 0_usize;
+    for token in after.iter().skip(usize::from(bracketed)) {
+        match token {
+            Token::Sign('(' | '[' | '{') => depth += 1,
+            Token::Sign(')' | ']' | '}') if depth == 0 => break,
+            Token::Sign(')' | ']' | '}') => depth -= 1,
+            Token::Sign(';' | '\n') if depth == 0 && !bracketed => break,
+            Token::Sign(',') if depth == 0 => {
+                arguments.push(argument(&current));
+                current.clear();
+                continue;
+            }
+            _ => {}
+        }
+        current.push(token);
+        if current.len() > 4096 {
+            break;
+        }
+    }
+    if !current.is_empty() {
+        arguments.push(argument(&current));
+    }
+    arguments
+}
+
+fn argument(tokens: &[&Token]) -> Argument {
+    let tokens: Vec<&Token> =
+        tokens.iter().copied().filter(|token| **token != Token::Sign('\n')).collect();
+    match tokens.as_slice() {
+        [Token::Name(_), Token::Sign('=' | ':'), ..] | [Token::Sign('{'), ..] => Argument::Keyword,
+        [Token::Sign('['), inner @ .., Token::Sign(']')] => {
+            let mut items = Vec::new();
+            for item in inner.split(|token| **token == Token::Sign(',')) {
+                if !item.is_empty() {
+                    items.push(text_of(item).unwrap_or_else(Value::unknown));
+                }
+            }
+            Argument::List(items)
+        }
+        tokens => text_of(tokens).map_or(Argument::Other, Argument::Text),
+    }
+}
+
+/// Literals, joined; what stands between them is not known.
+fn text_of(tokens: &[&Token]) -> Option<Value> {
+    let mut value = Value::default();
+    let mut any = false;
+    for token in tokens {
+        match token {
+            Token::Text(text) => {
+                value.append(text);
+                any = true;
+            }
+            Token::Sign('+' | '.' | '(' | ')') => {}
+            _ => value.push(Part::Unknown),
+        }
+    }
+    any.then_some(value)
+}

@@ -1,0 +1,208 @@
+//! Programs that run other programs.
+
+mod many;
+mod options;
+mod shells;
+mod table;
+mod tools;
+
+use super::builtins::joined;
+use super::walk::Walker;
+use super::{Command, Input, code};
+use crate::effects;
+use crate::value::Value;
+use options::{ends_cluster, is_assignment, options_end, value_of};
+use table::PROGRAMS;
+
+/// What a program does with its arguments and its input. Gives what is printed, or nothing where it
+/// runs no other.
+type Run = fn(&mut Walker, &[Value], &Input) -> Option<Value>;
+
+/// How a program runs another one.
+enum Runs {
+    /// The rest of its arguments is the command: behind its options, and so many operands.
+    Rest { operands: usize },
+    /// The operands behind the first ones, joined, are a script.
+    Joined { operands: usize },
+    /// Its own way.
+    Own(Run),
+}
+
+struct Program {
+    names: &'static [&'static str],
+    /// Options that take the next word as their value.
+    valued: &'static [&'static str],
+    /// Options of which the value is a script.
+    scripts: &'static [&'static str],
+    runs: Runs,
+}
+
+fn nothing(_: &mut Walker, _: &[Value], _: &Input) -> Option<Value> {
+    None
+}
+
+/// Follows what a program runs. Gives what is printed, or nothing where it runs no other.
+pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Option<Value> {
+    if let Some(printed) = code::run(walker, name, argv, input) {
+        return Some(printed);
+    }
+    let Some(program) = PROGRAMS.iter().find(|program| program.names.contains(&name)) else {
+        return script_file(walker, argv, input).or_else(|| tail(walker, name, argv, input));
+    };
+    let arguments = argv.get(1..).unwrap_or_default();
+    let mut printed = None;
+    let own = match program.runs {
+        // Behind them stands another command, with options of its own.
+        Runs::Rest { operands } | Runs::Joined { operands } => {
+            arguments.get(..program.operands(arguments, operands)).unwrap_or_default()
+        }
+        Runs::Own(_) => arguments,
+    };
+    for script in program.scripts_in(own) {
+        let output =
+            walker.inner(name, |walker| walker.child(|walker| walker.code(&script, input)));
+        printed = Some(output);
+    }
+    match &program.runs {
+        Runs::Own(run) => run(walker, arguments, input).or(printed),
+        _ if printed.is_some() => printed,
+        Runs::Rest { operands } => {
+            let rest = arguments.get(program.operands(arguments, *operands)..)?;
+            // `sudo -s`, `sudo -i` and the like without a command: a shell of the person's.
+            if rest.is_empty() {
+                let reads = matches!(input, Input::Text(_) | Input::Pipe);
+                let gives_shell = matches!(
+                    name,
+                    "sudo" | "doas" | "runuser" | "run0" | "unshare" | "chroot" | "nsenter"
+                );
+                return (reads && gives_shell).then(|| walker.read_script(name, input));
+            }
+            let rest = rest.to_vec();
+            Some(walker.inner_argv(name, rest, input))
+        }
+        Runs::Joined { operands } => {
+            let rest = arguments.get(program.operands(arguments, *operands)..)?;
+            let script = joined(rest);
+            Some(walker.inner(name, |walker| walker.child(|walker| walker.code(&script, input))))
+        }
+    }
+}
+
+impl Program {
+    /// Where the operands behind the first so many begin.
+    fn operands(&self, arguments: &[Value], skip: usize) -> usize {
+        let valued: Vec<&str> = self.valued.iter().chain(self.scripts).copied().collect();
+        let mut at = options_end(arguments, &valued);
+        let mut left = skip;
+        // Assignments before a command are part of it, as for `env`.
+        while left > 0 && at < arguments.len() {
+            at += 1;
+            left -= 1;
+            at += options_end(arguments.get(at..).unwrap_or_default(), &valued);
+        }
+        let runs_argv = matches!(self.runs, Runs::Rest { .. });
+        while runs_argv && arguments.get(at).is_some_and(is_assignment) {
+            at += 1;
+        }
+        at
+    }
+
+    fn scripts_in(&self, arguments: &[Value]) -> Vec<Value> {
+        let mut scripts = Vec::new();
+        for (at, argument) in arguments.iter().enumerate() {
+            for option in self.scripts {
+                if argument.known() == Some(option) || ends_cluster(argument, option) {
+                    scripts.extend(arguments.get(at + 1).cloned());
+                } else if let Some(value) = value_of(argument, option) {
+                    // `--checkpoint-action=exec=COMMAND`
+                    let value = match value.known().and_then(|text| text.strip_prefix("exec=")) {
+                        Some(command) => Value::text(command),
+                        None => value,
+                    };
+                    scripts.push(value);
+                }
+            }
+        }
+        scripts
+    }
+}
+
+impl Walker {
+    /// Runs a command from inside another.
+    fn inner_argv(&mut self, via: &str, argv: Vec<Value>, input: &Input) -> Value {
+        let input = input.clone();
+        self.inner(via, |walker| walker.run(Command { argv, input, ..Command::default() }))
+    }
+
+    /// Does something in another program, which does not see all variables.
+    fn child<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.apart(|walker| {
+            walker.state.in_program();
+            work(walker)
+        })
+    }
+}
+
+/// A program that nobody here knows may run what its arguments name. Where one of them is a program
+/// that deletes or a shell, that is looked at as if it did.
+fn tail(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Option<Value> {
+    const RUN_BY_OTHERS: &[&str] = &[
+        "rm", "sh", "bash", "zsh", "dash", "ksh", "sudo", "env", "find", "dd", "shred", "mkfs",
+        "xargs", "git", "chmod", "chown", "mv", "truncate", "wipefs", "kill", "dropdb",
+    ];
+    if effects::is_known(name) {
+        return None;
+    }
+    let is_program = |argument: &Value| {
+        let base = argument.known().map(|text| text.rsplit('/').next().unwrap_or(text));
+        base.is_some_and(|base| RUN_BY_OTHERS.contains(&base) || base.starts_with("mkfs."))
+    };
+    let at = argv.iter().skip(1).position(is_program)? + 1;
+    let rest = argv.get(at..).filter(|rest| rest.len() > 1)?.to_vec();
+    walker.inner_argv(name, rest, input);
+    None
+}
+
+/// `./script` that was written before.
+fn script_file(walker: &mut Walker, argv: &[Value], input: &Input) -> Option<Value> {
+    let name = argv.first()?.known()?;
+    let content = walker.state.file(name).filter(|_| name.contains('/')).cloned()?;
+    Some(interpreted(walker, name, &content, argv, input))
+}
+
+/// A file of which the content is known, run as a program.
+fn interpreted(
+    walker: &mut Walker,
+    name: &str,
+    content: &Value,
+    argv: &[Value],
+    input: &Input,
+) -> Value {
+    let first = content.prefix().lines().next().unwrap_or_default();
+    let interpreter = first.strip_prefix("#!").and_then(|line| {
+        let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+        words.find(|word| *word != "env" && !word.starts_with('-'))
+    });
+    if let Some(interpreter) = interpreter
+        && code::speaks(interpreter)
+    {
+        let interpreter = interpreter.to_owned();
+        return walker.inner(name, |walker| {
+            code::look(walker, &interpreter, content);
+            Value::unknown()
+        });
+    }
+    if walker.via.iter().any(|via| via == name) {
+        walker.runs_itself(name);
+        return Value::unknown();
+    }
+    let positional = argv.get(1..).unwrap_or_default().to_vec();
+    let this = Value::text(name);
+    walker.inner(name, |walker| {
+        walker.child(|walker| {
+            walker.state.positional = positional;
+            walker.state.script = Some(this);
+            walker.code(content, input)
+        })
+    })
+}

@@ -1,0 +1,213 @@
+//! Shells, here and elsewhere, now and later.
+
+use super::super::builtins::{below, joined};
+use super::super::state::{Binding, home};
+use super::super::walk::Walker;
+use super::super::{Input, Why};
+use super::interpreted;
+use super::options::{is_assignment, options_end, value_of};
+use crate::value::Value;
+
+pub(super) fn shell(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let mut at = 0;
+    let (mut command, mut from_input) = (false, false);
+    while let Some(argument) = arguments.get(at) {
+        let prefix = argument.prefix();
+        match argument.known() {
+            Some("--" | "-") => {
+                at += 1;
+                break;
+            }
+            Some("--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O") => at += 2,
+            Some("--command" | "-Command" | "--commands") => {
+                command = true;
+                at += 1;
+            }
+            Some(option) if option.starts_with("--") => at += 1,
+            Some(option) if option.starts_with(['-', '+']) => {
+                let letters: String = option.chars().skip(1).collect();
+                command |= letters.contains('c');
+                from_input |= letters.contains('s');
+                at += 1 + usize::from(letters.ends_with('o'));
+            }
+            _ if prefix.starts_with('-') => at += 1,
+            _ => break,
+        }
+    }
+    let operands = arguments.get(at..).unwrap_or_default();
+    if command {
+        let (script, parameters) = operands.split_first()?;
+        let this = parameters.first().cloned();
+        let parameters = parameters.get(1..).unwrap_or_default().to_vec();
+        let (script, input) = (script.clone(), input.clone());
+        return Some(walker.inner("sh -c", |walker| {
+            walker.child(|walker| {
+                walker.state.positional = parameters;
+                walker.state.script = this;
+                walker.code(&script, &input)
+            })
+        }));
+    }
+    let file = operands.first().filter(|_| !from_input);
+    let named = file.and_then(Value::known);
+    if file.is_none() || matches!(named, Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {
+        return Some(walker.child(|walker| walker.read_script("sh", input)));
+    }
+    let content = named.and_then(|path| walker.state.file(path)).cloned();
+    match content {
+        Some(content) => {
+            let name = named.unwrap_or_default().to_owned();
+            Some(interpreted(walker, &name, &content, operands, input))
+        }
+        None => Some(Value::unknown()),
+    }
+}
+
+pub(super) fn env(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let valued = ["-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-P"];
+    for (at, argument) in arguments.iter().enumerate() {
+        let split = match argument.known() {
+            Some("-S" | "--split-string" | "-vS" | "-iS") => arguments.get(at + 1).cloned(),
+            _ => value_of(argument, "--split-string").or_else(|| value_of(argument, "-S")),
+        };
+        if let Some(mut text) = split {
+            let inline = !matches!(argument.known(), Some("-S" | "--split-string" | "-vS" | "-iS"));
+            let rest = arguments.get(at + 1 + usize::from(!inline)..).unwrap_or_default();
+            if !rest.is_empty() {
+                text.push_str(" ");
+                text.append(&joined(rest));
+            }
+            return Some(walker.inner("env", |walker| walker.code(&text, input)));
+        }
+        if !argument.prefix().starts_with('-') && !is_assignment(argument) {
+            break;
+        }
+    }
+    let arguments = match arguments {
+        // `env -` is `env -i`.
+        [first, rest @ ..] if first.known() == Some("-") => rest,
+        all => all,
+    };
+    let mut end = options_end(arguments, &valued);
+    end += arguments.iter().skip(end).take_while(|argument| is_assignment(argument)).count();
+    let rest = arguments.get(end..)?;
+    if rest.is_empty() {
+        return None;
+    }
+    let directory = arguments.iter().position(|a| matches!(a.known(), Some("-C" | "--chdir")));
+    let directory = directory.and_then(|at| arguments.get(at + 1)).cloned();
+    let rest = rest.to_vec();
+    let exported: Vec<_> = arguments
+        .iter()
+        .take_while(|argument| argument.prefix().starts_with('-') || is_assignment(argument))
+        .filter(|argument| is_assignment(argument))
+        .cloned()
+        .collect();
+    Some(walker.apart(|walker| {
+        if let Some(directory) = directory {
+            let from = walker.state.directories.clone();
+            walker.state.directories = from.iter().map(|from| below(from, &directory)).collect();
+        }
+        for assignment in exported {
+            let name = assignment.prefix().split('=').next().unwrap_or_default().to_owned();
+            if let Some(value) = value_of(&assignment, &format!("{name}=")) {
+                walker.state.set(&name, Binding::one(value));
+            }
+            walker.state.export(&name);
+        }
+        walker.inner_argv("env", rest, input)
+    }))
+}
+
+/// A shell for another person, which may read what to do.
+pub(super) fn su(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let told = arguments.iter().any(|argument| argument.prefix().starts_with("-c"));
+    let reads = matches!(input, Input::Text(_) | Input::Pipe);
+    (reads && !told).then(|| walker.read_script("su", input))
+}
+
+/// Settings that ssh and its like are given, some of which are commands.
+pub(super) fn settings(walker: &mut Walker, arguments: &[Value], _: &Input) -> Option<Value> {
+    for (at, argument) in arguments.iter().enumerate() {
+        let setting = match argument.known() {
+            Some("-o") => arguments.get(at + 1).cloned(),
+            // The program to connect with.
+            Some("-S") => {
+                let program = arguments.get(at + 1).cloned().unwrap_or_default();
+                walker.inner("ssh", |walker| walker.code(&program, &Input::Inherited));
+                None
+            }
+            _ => value_of(argument, "-o"),
+        };
+        let setting = setting.as_ref().and_then(Value::known);
+        let command = setting.and_then(|setting| {
+            let (key, value) = setting.split_once(['=', ' '])?;
+            let runs = ["proxycommand", "localcommand", "knownhostscommand"];
+            runs.contains(&key.to_lowercase().as_str()).then(|| value.to_owned())
+        });
+        if let Some(command) = command {
+            walker.inner("ssh", |walker| walker.text(&command, &Input::Inherited));
+        }
+    }
+    None
+}
+
+pub(super) fn ssh(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let valued = [
+        "-B", "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o",
+        "-p", "-Q", "-R", "-S", "-W", "-w",
+    ];
+    settings(walker, arguments, input);
+    let end = options_end(arguments, &valued);
+    let host = arguments.get(end)?.clone();
+    let from = end + 1;
+    let rest = arguments.get(from..).unwrap_or_default();
+    let rest = rest.get(options_end(rest, &valued)..).unwrap_or_default();
+    let script = if rest.is_empty() {
+        match input {
+            Input::Text(text) => text.clone(),
+            Input::Pipe => {
+                walker.unknown(Why::Code, "what is piped into ssh");
+                return Some(Value::unknown());
+            }
+            _ => return None,
+        }
+    } else {
+        joined(rest)
+    };
+    let outer = walker.host.replace(host);
+    let output = walker.inner("ssh", |walker| {
+        walker.child(|walker| {
+            walker.state.directories = vec![home()];
+            walker.code(&script, input)
+        })
+    });
+    walker.host = outer;
+    Some(output)
+}
+
+pub(super) fn scheduled(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let from_file = arguments.iter().any(|argument| argument.known() == Some("-f"));
+    (!from_file).then(|| walker.child(|walker| walker.read_script("at", input)))
+}
+
+pub(super) fn crontab(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let reads = arguments.last().and_then(Value::known) == Some("-");
+    let Input::Text(text) = input else { return None };
+    if !reads {
+        return None;
+    }
+    let text = text.to_string();
+    for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
+        let fields = if line.trim_start().starts_with('@') { 1 } else { 5 };
+        let mut rest = line.trim_start();
+        for _ in 0..fields {
+            rest = rest.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start());
+        }
+        let command = rest.to_owned();
+        walker.inner("crontab", |walker| {
+            walker.child(|walker| walker.text(&command, &Input::Inherited))
+        });
+    }
+    Some(Value::default())
+}

@@ -1,0 +1,458 @@
+//! Goes through a script as a shell would, except that it takes every branch.
+
+use std::rc::Rc;
+
+use super::expand::{HOLE, HOME};
+use super::parameter::World;
+use super::redirect::takes_output;
+use super::state::State;
+use super::{Access, Analysis, Command, Input, Surroundings, Unknown, Why};
+use crate::syntax::{
+    self, Agreement, Assignment, CommandKind, Connective, Pipeline, Redirect, Script, Statement,
+    Word,
+};
+use crate::value::{Part, Value};
+
+/// The most commands that are looked at.
+const MOST_COMMANDS: usize = 1024;
+
+/// The most text that is read, with all that is read again (`sh -c` in `sh -c`, loops around them).
+const MOST_TEXT: usize = 512 * 1024;
+
+/// The most work: commands that are gone through, and words, with what is copied for each. Loops,
+/// functions and arrays can multiply without running a single program.
+const MOST_WORK: usize = 16_384;
+
+/// How deep things may be in one another: branches, functions, scripts in scripts.
+const DEEPEST: usize = 32;
+
+pub(super) struct Walker {
+    pub(super) out: Analysis,
+    pub(super) state: State,
+    pub(super) world: World,
+    pub(super) via: Vec<String>,
+    pub(super) host: Option<Value>,
+    /// What is run at the end.
+    pub(super) traps: Vec<Value>,
+    /// Texts that were decoded. Who runs one has hidden it from readers.
+    pub(super) decoded: Vec<String>,
+    /// Functions that are being run.
+    calls: Vec<Rc<syntax::Command>>,
+    /// How many pipelines and background commands we are in.
+    pub(super) spawning: usize,
+    depth: usize,
+    commands: usize,
+    work: usize,
+    text: usize,
+    /// Whether a bound was reached: nothing more is looked at.
+    full: bool,
+}
+
+impl Walker {
+    pub(super) fn new(surroundings: &Surroundings) -> Self {
+        let directory = surroundings.directory.as_deref().map_or_else(
+            || Value::text("."),
+            |directory| match directory.strip_prefix('~') {
+                Some(rest) => {
+                    let mut value = super::state::home();
+                    value.push_str(rest);
+                    value
+                }
+                None => Value::text(directory),
+            },
+        );
+        Self {
+            out: Analysis::default(),
+            state: State::in_directory(directory),
+            world: World::default(),
+            via: Vec::new(),
+            host: None,
+            traps: Vec::new(),
+            decoded: Vec::new(),
+            calls: Vec::new(),
+            spawning: 0,
+            depth: 0,
+            commands: 0,
+            work: 0,
+            text: 0,
+            full: false,
+        }
+    }
+
+    pub(super) fn unknown(&mut self, why: Why, text: &str) {
+        const LONGEST: usize = 120;
+        let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+        let text = text.get(..end).unwrap_or_default().to_owned();
+        let unknown = Unknown { why, text };
+        if !self.out.unknowns.contains(&unknown) && self.out.unknowns.len() < 64 {
+            self.out.unknowns.push(unknown);
+        }
+    }
+
+    /// Counts work that a script causes. Past the bound, nothing more is looked at.
+    pub(super) fn charge(&mut self, work: usize) {
+        self.work = self.work.saturating_add(work);
+        if self.work > MOST_WORK && !self.full {
+            self.too_much("more than can be looked at");
+        }
+    }
+
+    fn too_much(&mut self, what: &str) {
+        self.full = true;
+        self.unknown(Why::TooMuch, what);
+    }
+
+    /// A whole script, with what it leaves to be done at its end.
+    pub(super) fn whole(&mut self, text: &str) {
+        self.text(text, &Input::Inherited);
+        self.run_traps();
+    }
+
+    pub(super) fn run_traps(&mut self) {
+        // What is run at the end may leave something to be run at the end.
+        for _ in 0..4 {
+            for code in std::mem::take(&mut self.traps) {
+                self.code(&code, &Input::Inherited);
+            }
+        }
+    }
+
+    /// Text that a shell reads.
+    pub(super) fn text(&mut self, text: &str, input: &Input) -> Value {
+        if self.full {
+            return Value::unknown();
+        }
+        self.text += text.len();
+        if self.text > MOST_TEXT {
+            self.too_much("more text than can be read");
+            return Value::unknown();
+        }
+        let script = match syntax::parse(text) {
+            Ok(script) => script,
+            Err(error) => {
+                let why = if error.too_deep { Why::TooMuch } else { Why::Syntax };
+                self.unknown(why, text);
+                return Value::unknown();
+            }
+        };
+        match syntax::second_opinion(text, &script) {
+            Agreement::Same => {}
+            Agreement::Different => self.unknown(Why::Ambiguous, text),
+            Agreement::NotAsked => self.unknown(Why::TooMuch, text),
+        }
+        self.script(&script, input)
+    }
+
+    /// A value that a shell reads as a script: what is not known of it may be anything.
+    pub(super) fn code(&mut self, value: &Value, input: &Input) -> Value {
+        if let Some(text) = value.known() {
+            if self.decoded.iter().any(|decoded| decoded.trim() == text.trim()) {
+                self.unknown(Why::Code, "text that was decoded");
+            }
+            return self.text(text, input);
+        }
+        let mut text = String::new();
+        for part in value.parts() {
+            match part {
+                Part::Text(part) | Part::Glob(part) => text.push_str(part),
+                Part::Home => text.push(HOME),
+                Part::Unknown => text.push(HOLE),
+            }
+        }
+        if value.has_unknown() {
+            self.unknown(Why::Code, &value.to_string());
+            if value.parts().len() == 1 {
+                return Value::unknown();
+            }
+        }
+        self.text(&text, input)
+    }
+
+    pub(super) fn script(&mut self, script: &Script, input: &Input) -> Value {
+        if self.depth >= DEEPEST {
+            self.too_much("commands nested very deep");
+            return Value::unknown();
+        }
+        self.depth += 1;
+        let mut output = Value::default();
+        for statement in &script.statements {
+            output.append(&self.statement(statement, input));
+        }
+        self.depth -= 1;
+        output
+    }
+
+    fn statement(&mut self, statement: &Statement, input: &Input) -> Value {
+        if statement.background {
+            self.spawning += 1;
+            let output = self.apart(|walker| walker.and_or(statement, input));
+            self.spawning -= 1;
+            return output;
+        }
+        self.and_or(statement, input)
+    }
+
+    fn and_or(&mut self, statement: &Statement, input: &Input) -> Value {
+        let mut output = self.pipeline(&statement.first, input);
+        for (connective, pipeline) in &statement.rest {
+            // What comes next runs in one case only, so what it sets may be set or not.
+            let skipped = self.state.clone();
+            match connective {
+                Connective::And => self.state.if_failed = None,
+                Connective::Or => {
+                    if let Some(directories) = self.state.if_failed.take() {
+                        self.state.directories = directories;
+                    }
+                }
+            }
+            let directory_set = self.state.directories.clone();
+            output.append(&self.pipeline(pipeline, input));
+            self.rejoin(*connective, skipped, &directory_set);
+        }
+        self.state.settle();
+        output
+    }
+
+    /// What is so behind `a && b` or `a || b`, where `b` may not have run.
+    fn rejoin(&mut self, connective: Connective, mut skipped: State, entered: &[Value]) {
+        match connective {
+            // `cd x && a && b`: all the rest of the list runs in x. Behind the list, `cd` may have
+            // failed.
+            Connective::And => {
+                let failed = skipped.if_failed.take();
+                let moved = self.state.directories != entered;
+                let mut elsewhere = self.state.if_failed.take().unwrap_or_default();
+                if moved {
+                    elsewhere.extend(entered.iter().cloned());
+                }
+                let directories = self.state.directories.clone();
+                skipped.directories.clone_from(&directories);
+                self.state.join(skipped);
+                self.state.directories = directories;
+                elsewhere.extend(failed.unwrap_or_default());
+                if !elsewhere.is_empty() {
+                    self.state.if_failed = Some(elsewhere);
+                }
+            }
+            Connective::Or => self.state.join(skipped),
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, input: &Input) -> Value {
+        if let [only] = pipeline.commands.as_slice() {
+            let output = self.command(only, input);
+            if pipeline.negated
+                && let Some(others) = self.state.if_failed.take()
+            {
+                let directories = std::mem::replace(&mut self.state.directories, others);
+                self.state.if_failed = Some(directories);
+            }
+            return output;
+        }
+        self.spawning += 1;
+        let mut input = input.clone();
+        let mut output = Value::default();
+        for command in &pipeline.commands {
+            output = self.apart(|walker| walker.command(command, &input));
+            input = if output.parts() == [Part::Unknown] {
+                Input::Pipe
+            } else {
+                Input::Text(output.clone())
+            };
+        }
+        self.spawning -= 1;
+        output
+    }
+
+    /// Does something in a shell of its own: what it sets is gone afterwards.
+    pub(super) fn apart<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let state = self.state.clone();
+        let world = std::mem::take(&mut self.world);
+        let result = work(self);
+        self.world = world;
+        let inner = std::mem::replace(&mut self.state, state);
+        self.state.take_files_of(&inner);
+        result
+    }
+
+    pub(super) fn command(&mut self, command: &syntax::Command, input: &Input) -> Value {
+        self.charge(1 + self.state.size());
+        if self.full {
+            return Value::unknown();
+        }
+        if let CommandKind::Simple { assignments, words } = &command.kind {
+            return self.simple(assignments, words, &command.redirects, input);
+        }
+        // A function's redirections count where it is called.
+        let (redirections, input) = self.redirections(&command.redirects, input);
+        let output = self.compound(&command.kind, &input);
+        if redirections.is_empty() {
+            return output;
+        }
+        self.keep_output(&command.redirects, &redirections, &output);
+        let writes = redirections.iter().any(|redirection| redirection.access != Access::Read);
+        self.emit(Command { redirections, ..Command::default() });
+        if writes { Value::default() } else { output }
+    }
+
+    fn simple(
+        &mut self,
+        assignments: &[Assignment],
+        words: &[Word],
+        redirects: &[Redirect],
+        input: &Input,
+    ) -> Value {
+        let outer = std::mem::take(&mut self.world);
+        let before = self.state.clone();
+        let mut outputs = Vec::new();
+        let mut ends: Option<State> = None;
+        loop {
+            outputs.push(self.once(assignments, words, redirects, input));
+            if !self.world.next() || self.full {
+                break;
+            }
+            let after = std::mem::replace(&mut self.state, before.clone());
+            ends = Some(joined(ends, after));
+        }
+        if let Some(ends) = ends {
+            self.state.join(ends);
+        }
+        self.world = outer;
+        either(outputs)
+    }
+
+    /// A simple command, with one combination of what its variables may hold.
+    fn once(
+        &mut self,
+        assignments: &[Assignment],
+        words: &[Word],
+        redirects: &[Redirect],
+        input: &Input,
+    ) -> Value {
+        let declares = super::builtins::declares(words);
+        let argv = if declares { self.declaration(words) } else { self.fields(words) };
+        let (redirections, input) = self.redirections(redirects, input);
+        if argv.is_empty() {
+            for assignment in assignments {
+                let value = self.assign(assignment);
+                self.scripts_in_variable(&assignment.name, &value);
+            }
+            if redirections.is_empty() {
+                return Value::default();
+            }
+            self.emit(Command { redirections, ..Command::default() });
+            // `$(< file)` is what is in the file.
+            return match input {
+                Input::Text(text) => text,
+                Input::File | Input::Pipe => Value::unknown(),
+                Input::Inherited => Value::default(),
+            };
+        }
+        let only_exec = matches!(argv.as_slice(), [only] if only.known() == Some("exec"));
+        // They are there for this command only.
+        let set_before: Vec<_> = assignments
+            .iter()
+            .map(|assignment| (assignment.name.as_str(), self.state.binding(&assignment.name)))
+            .collect();
+        let mut variables = Vec::new();
+        for assignment in assignments {
+            let value = self.assign(assignment);
+            self.state.export(&assignment.name);
+            variables.push((assignment.name.clone(), value));
+        }
+        for (name, value) in &variables {
+            self.scripts_in_variable(name, value);
+        }
+        let output = self.run(Command {
+            argv,
+            redirections: redirections.clone(),
+            variables,
+            input,
+            ..Command::default()
+        });
+        if only_exec {
+            self.keep_descriptors(redirects);
+        }
+        for (name, binding) in set_before {
+            self.state.restore(name, binding);
+        }
+        self.keep_output(redirects, &redirections, &output);
+        let writes = redirects.iter().any(takes_output);
+        if writes { Value::default() } else { output }
+    }
+
+    /// Notes a command that could run.
+    pub(super) fn emit(&mut self, mut command: Command) {
+        self.commands += 1;
+        if self.commands > MOST_COMMANDS {
+            self.too_much("more commands than can be looked at");
+            return;
+        }
+        command.directories.clone_from(&self.state.directories);
+        command.via.clone_from(&self.via);
+        command.host.clone_from(&self.host);
+        // Loops and rounds give the same one again and again.
+        if self.out.commands.iter().rev().take(8).any(|other| *other == command) {
+            return;
+        }
+        let through_links: Vec<Value> = command
+            .argv
+            .iter()
+            .map(|word| self.state.leads_to(word).unwrap_or_else(|| word.clone()))
+            .collect();
+        if through_links != command.argv {
+            self.out.commands.push(Command { argv: through_links, ..command.clone() });
+        }
+        self.out.commands.push(command);
+    }
+
+    /// Runs a command from inside another: what `via` runs.
+    pub(super) fn inner(&mut self, via: &str, work: impl FnOnce(&mut Self) -> Value) -> Value {
+        if self.depth >= DEEPEST {
+            self.too_much("commands nested very deep");
+            return Value::unknown();
+        }
+        self.depth += 1;
+        self.via.push(via.to_owned());
+        let output = work(self);
+        self.via.pop();
+        self.depth -= 1;
+        output
+    }
+
+    /// Something that runs itself again: harmless, unless each one starts others beside itself.
+    pub(super) fn runs_itself(&mut self, name: &str) {
+        if self.spawning > 0 {
+            self.unknown(Why::Endless, name);
+        }
+    }
+
+    /// A function that was defined before.
+    pub(super) fn function(&mut self, name: &str, arguments: &[Value], input: &Input) -> Value {
+        let Some(body) = self.state.function(name) else { return Value::unknown() };
+        // By what it does, not by its name, which it may have been given anew inside of itself.
+        if self.calls.iter().any(|call| Rc::ptr_eq(call, &body)) {
+            self.runs_itself(name);
+            return Value::unknown();
+        }
+        self.calls.push(Rc::clone(&body));
+        let positional = std::mem::replace(&mut self.state.positional, arguments.to_vec());
+        let output = self.inner(name, |walker| walker.command(&body, input));
+        self.state.positional = positional;
+        self.calls.pop();
+        output
+    }
+}
+
+pub(super) fn joined(one: Option<State>, mut other: State) -> State {
+    if let Some(one) = one {
+        other.join(one);
+    }
+    other
+}
+
+/// What is printed, where one of several things is.
+pub(super) fn either(mut outputs: Vec<Value>) -> Value {
+    let last = outputs.pop().unwrap_or_default();
+    if outputs.iter().all(|other| *other == last) { last } else { Value::unknown() }
+}

@@ -7,15 +7,18 @@
 //! Reading looks up the chain; writing stays where it is. [`ToolContext`] is the tools' own store
 //! and shares nothing with these.
 
+mod clock;
 mod store;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use clock::Clock;
 pub use store::{ContextError, Scoped};
 
 use crate::ledger::{Ledger, TurnLog};
@@ -136,6 +139,7 @@ pub struct SessionInfo {
 pub struct SessionContext {
     scope: Arc<Scoped>,
     info: Arc<SessionInfo>,
+    clock: Clock,
     ledger: Arc<Ledger>,
     turns: Arc<AtomicU64>,
     id: u64,
@@ -177,9 +181,16 @@ fn next_id() -> u64 {
 impl SessionContext {
     /// A new session.
     pub fn new(info: SessionInfo) -> Self {
+        Self::with_clock(info, Clock::start())
+    }
+
+    /// A new session that has another idea of how long it lasts: one that is taken up again, or a
+    /// test.
+    pub fn with_clock(info: SessionInfo, clock: Clock) -> Self {
         Self {
             scope: Arc::default(),
             info: Arc::new(info),
+            clock,
             ledger: Arc::default(),
             turns: Arc::default(),
             id: next_id(),
@@ -190,6 +201,22 @@ impl SessionContext {
     /// What is known of the session.
     pub fn info(&self) -> &SessionInfo {
         &self.info
+    }
+
+    /// How long the session has lasted.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate_core::context::Clock;
+    /// use tollgate_core::prelude::*;
+    ///
+    /// let clock = Clock::by_hand();
+    /// let session = SessionContext::with_clock(SessionInfo::default(), clock.clone());
+    /// clock.advance(Duration::from_secs(70));
+    /// assert_eq!(session.elapsed(), Duration::from_secs(70));
+    /// ```
+    pub fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
     }
 
     /// A new turn in it.

@@ -1,7 +1,8 @@
 //! What a script decided, as the answer of its event.
 //!
 //! `allow()` is no opinion: it undoes nothing and skips no prompt of the host. `block(reason)` is
-//! the event's refusal; where the agent would stop, it makes it go on. `modify(patch)` replaces
+//! the event's refusal; where the agent would stop, it makes it go on. `ask(reason)` puts a call of a
+//! tool to a person. `modify(patch)` replaces
 //! fields of the payload, by their names; what an event does not let a hook change, it cannot name
 //! with another value.
 
@@ -17,6 +18,16 @@ use crate::payload::{ALIAS, ARGS};
 /// What `block(reason)` is, in neutral form.
 pub(crate) fn blocked(kind: Kind, reason: String) -> Neutral {
     Neutral::new(refusal(kind), reason)
+}
+
+/// What `ask(reason)` is, in neutral form.
+pub(crate) fn asked(kind: Kind, reason: String) -> Result<Neutral, String> {
+    if kind == Kind::ToolPre { Ok(Neutral::new(Word::Ask, reason)) } else { Err(cannot_ask(kind)) }
+}
+
+/// What is said to a hook that asks where nobody can be asked.
+pub(crate) fn cannot_ask(at: impl std::fmt::Display) -> String {
+    format!("`ask` is for tool.pre, before a tool runs: at {at} there is nothing to ask about")
 }
 
 /// What `block` is at an event.

@@ -1,10 +1,13 @@
 //! What scripts have beyond the language: decisions, counters, logs, a cache, the web, the other
-//! hooks, tools, and helpers for text. Nothing of it reads a file, a clock or a random number.
+//! hooks, tools, what commands run and calls do, secrets, and helpers for text. Nothing of it reads a file, a
+//! clock or a random number.
 
 mod decisions;
 mod log;
 mod notes;
 mod outside;
+mod secrets;
+mod shell;
 mod text;
 
 use starlark::environment::{Globals, GlobalsBuilder};
@@ -12,6 +15,7 @@ use starlark::eval::Evaluator;
 use tollgate_core::ledger::Effect;
 
 pub(crate) use decisions::DecisionValue;
+pub(crate) use text::LARGEST_SUBSTITUTED;
 
 use crate::sandbox::Running;
 
@@ -29,6 +33,9 @@ pub(crate) fn globals() -> Globals {
         .with_namespace("re", text::re)
         .with_namespace("glob", text::glob)
         .with_namespace("path", text::path)
+        .with_namespace("secrets", secrets::register)
+        .with_namespace("shell", shell::shell)
+        .with_namespace("effects", shell::effects)
         .build()
 }
 

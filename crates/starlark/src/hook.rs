@@ -14,8 +14,8 @@ use tollgate_core::patch::Rewrite;
 use tollgate_core::{Answer, Event};
 use tollgate_exec::worker::Workers;
 
-use crate::analysis::{self, CondError, bounded};
-use crate::answer::{blocked, modified};
+use crate::analysis::{self, CondError};
+use crate::answer::{asked, blocked, modified};
 use crate::engine::local::{AtOnce, run_on_thread};
 use crate::engine::outside::Outside;
 use crate::engine::remote::{Conversation, unexpected};
@@ -34,6 +34,8 @@ pub(crate) struct ScriptHook {
     /// Whether nothing of it changes its payload, so that it can have one together with others.
     pub(crate) shares_payload: bool,
     pub(crate) place: Where,
+    /// The largest payload, in bytes, on which it is known to be cheap.
+    pub(crate) most: u64,
     /// How long it may compute.
     pub(crate) time: Duration,
 }
@@ -93,7 +95,7 @@ impl ScriptHook {
         };
         let ran = match &self.place {
             Where::Here { program, limits, asks_outside: false, only_small }
-                if !only_small || payload.size() as u64 <= bounded::PAYLOAD =>
+                if !only_small || payload.size() as u64 <= self.most =>
             {
                 let only_small = *only_small;
                 let host = AtOnce { generation: &self.generation, cx: ask.cx, only_small };
@@ -113,7 +115,7 @@ impl ScriptHook {
         let view = ask.event.view();
         let local = ask.memo.get_or_make(|| Local::of(view, ask.cx));
         let Some(measure) = &local.measure else { return Ok(None) };
-        if *only_small && measure.size as u64 > bounded::PAYLOAD {
+        if *only_small && measure.size as u64 > self.most {
             return Ok(None);
         }
         measure.check().map_err(Unanswered)?;
@@ -130,7 +132,7 @@ impl ScriptHook {
             if self.shares_payload {
                 local.shared(view, ask.cx, heap)
             } else {
-                payload::on(view, ask.cx, heap)
+                payload::on(view, ask.cx, &local.elapsed, heap)
             }
         };
         Ok(Some(program.run_on(self.event(), payload, with_when, *limits, &host)))
@@ -144,6 +146,7 @@ impl ScriptHook {
             Decided::Skip => return Ok(Answer::declined()),
             Decided::Allow => Answer::none(),
             Decided::Block(reason) => typed(blocked(E::KIND, reason))?,
+            Decided::Ask(reason) => typed(asked(E::KIND, reason).map_err(Unanswered)?)?,
             Decided::Modify(patch) => {
                 // What is changed is told by what was there.
                 let mut answer =
@@ -201,7 +204,7 @@ impl ScriptHook {
                 Some(workers) => self.in_worker(&workers, outside, payload, with_when).await,
                 None => Err(Unanswered(format!(
                     "the payload has more than {} KiB, and there is no worker process to look at it",
-                    bounded::PAYLOAD / 1024
+                    self.most / 1024
                 ))),
             },
             Where::Here { program, limits, .. } => {
@@ -275,7 +278,8 @@ fn typed<E: Event>(answer: Neutral) -> Result<Answer<E>, Unanswered> {
 
 /// The payload as JSON, made once for all hooks of a dispatch.
 fn projected<E: Event>(ask: Ask<'_, E>) -> Arc<Projected> {
-    ask.memo.get_or_make(|| Projected::of(ask.event.view(), ask.cx))
+    let local = ask.memo.get_or_make(|| Local::of(ask.event.view(), ask.cx));
+    ask.memo.get_or_make(|| Projected::of(ask.event.view(), ask.cx, &local.elapsed))
 }
 
 /// Tells the person that a hook has changed what nobody will look at.

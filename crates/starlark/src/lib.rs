@@ -12,6 +12,7 @@ mod answer;
 mod builtins;
 mod convert;
 mod engine;
+pub mod guards;
 mod hook;
 mod host;
 mod lexical;

@@ -79,8 +79,8 @@ pub(crate) struct Projected {
 }
 
 impl Projected {
-    pub(crate) fn of(event: EventRef<'_>, cx: &impl Context) -> Self {
-        Self::new(all_fields(event, cx.session(), cx.current_turn()))
+    pub(crate) fn of(event: EventRef<'_>, cx: &impl Context, elapsed: &Elapsed) -> Self {
+        Self::new(all_fields(event, cx.session(), cx.current_turn(), elapsed))
     }
 
     pub(crate) fn new(fields: Map<String, Value>) -> Self {
@@ -106,18 +106,30 @@ impl Projected {
     }
 }
 
+/// For how many seconds the session has lasted: for all hooks of a dispatch the same, and not looked
+/// at where none wants to know.
+#[derive(Debug, Default)]
+pub(crate) struct Elapsed(OnceLock<u64>);
+
+impl Elapsed {
+    fn of(&self, session: &SessionContext) -> u64 {
+        *self.0.get_or_init(|| session.elapsed().as_secs())
+    }
+}
+
 /// All fields, as JSON.
 fn all_fields(
     event: EventRef<'_>,
     session: &SessionContext,
     turn: Option<&TurnContext>,
+    elapsed: &Elapsed,
 ) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut put = |name: Name, field: Field<'_>| {
         fields.insert(name.text().to_owned(), field.into_json());
     };
     own_fields(event, &mut put);
-    surroundings(event, session, turn, &mut put);
+    surroundings(event, session, turn, elapsed, &mut put);
     fields
 }
 
@@ -136,7 +148,7 @@ pub(crate) fn of_test(event: &EventName, said: &Value) -> Result<Map<String, Val
     let session = SessionContext::new(SessionInfo::default());
     let turn = session.turn();
     let event_of = sample(kind);
-    let mut fields = all_fields(event_of.view(), &session, Some(&turn));
+    let mut fields = all_fields(event_of.view(), &session, Some(&turn), &Elapsed::default());
     for (name, value) in said {
         let name = if name == ALIAS { ARGS } else { name };
         if !fields.contains_key(name) {
@@ -147,13 +159,24 @@ pub(crate) fn of_test(event: &EventName, said: &Value) -> Result<Map<String, Val
                 known.join(", ")
             ));
         }
-        fields.insert(name.to_owned(), value.clone());
+        match (fields.get_mut(name), value) {
+            // What a test does not say of the session or the agent is as it is in a new one.
+            (Some(Value::Object(known)), Value::Object(said)) if PARTS.contains(&name) => {
+                known.extend(said.clone());
+            }
+            _ => {
+                fields.insert(name.to_owned(), value.clone());
+            }
+        }
     }
     if let (Some(name), false) = (said.get("name"), said.contains_key("native_name")) {
         fields.insert("native_name".to_owned(), name.clone());
     }
     Ok(fields)
 }
+
+/// Fields of which a test may give a part.
+const PARTS: &[&str] = &["agent", "session"];
 
 /// An event of a kind, with nothing in it.
 fn sample(kind: Kind) -> AnyEvent {

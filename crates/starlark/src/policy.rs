@@ -17,6 +17,7 @@
 mod build;
 mod builders;
 mod check;
+mod effects;
 mod native;
 mod simple;
 #[cfg(test)]
@@ -59,6 +60,26 @@ pub(crate) enum Effect {
     Ask,
 }
 
+/// What a call does, as a condition: `writes_under(path)` and its kin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Does {
+    WritesUnder(String),
+    ReadsUnder(String),
+    DeletesUnder(String),
+    ReachesNetwork,
+}
+
+impl Does {
+    /// The path it is about; empty where it is about none.
+    fn path(&self) -> &str {
+        match self {
+            Self::WritesUnder(path) | Self::ReadsUnder(path) | Self::DeletesUnder(path) => path,
+            Self::ReachesNetwork => "",
+        }
+    }
+}
+
 /// What one call of a builder made. It goes to the host from wherever the file was run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +90,8 @@ pub(crate) enum RuleSpec {
         tool: String,
         /// Which condition of the file it has.
         when: Option<usize>,
+        /// What a call has to do for it to apply.
+        does: Option<Does>,
         reason: String,
         name: String,
         /// The byte of the file where the call begins; so in all that follow.
@@ -124,7 +147,10 @@ impl RuleSpec {
     /// How large its texts are.
     fn size(&self) -> usize {
         match self {
-            Self::Rule { tool, reason, name, .. } => tool.len() + reason.len() + name.len(),
+            Self::Rule { tool, does, reason, name, .. } => {
+                let path = does.as_ref().map_or(0, |does| does.path().len());
+                tool.len() + reason.len() + name.len() + path
+            }
             Self::Mcp { server, tools, .. } => {
                 // Each of them becomes a rule with a name that has the server in it.
                 let tools = tools.as_deref().unwrap_or_default();
@@ -261,7 +287,9 @@ fn globals() -> &'static Globals {
     GLOBALS.get_or_init(|| {
         // Building the standard ones takes milliseconds, so they are shared.
         let scripts = sandbox::globals();
-        let mut builder = GlobalsBuilder::new().with_namespace("policy", builders::register);
+        let mut builder = GlobalsBuilder::new()
+            .with(effects::register)
+            .with_namespace("policy", builders::register);
         builder.frozen_heap().add_reference(scripts.heap());
         for (name, value) in scripts.iter().filter(|(name, _)| check::is_known(name)) {
             builder.set(name, value);

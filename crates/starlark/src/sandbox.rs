@@ -44,6 +44,8 @@ pub(crate) struct Limits {
 pub(crate) enum Decided {
     Allow,
     Block(String),
+    /// A person is to be asked.
+    Ask(String),
     Modify(Map<String, Json>),
     /// Its condition does not hold.
     Skip,

@@ -15,6 +15,7 @@ use common::{Bench, Isolation};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tollgate_core::context::Clock;
 use tollgate_core::prelude::*;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_starlark::Starlark;
@@ -31,6 +32,12 @@ struct Row {
     settings: String,
     #[serde(default)]
     cache: Map<String, Value>,
+    /// Those of the session.
+    #[serde(default)]
+    workspaces: Vec<String>,
+    /// For how many seconds it has lasted.
+    #[serde(default)]
+    elapsed: f64,
     steps: Vec<Step>,
 }
 
@@ -135,7 +142,12 @@ fn bench(engine: &Starlark, row: &Row) -> Bench {
     let texts: Vec<_> =
         row.hooks.iter().map(|(name, hook)| (format!("{name}.md"), hook.text())).collect();
     let files: Vec<_> = texts.iter().map(|(name, text)| (&**name, &**text)).collect();
-    let bench = Bench::unchecked(engine.clone(), &files, &row.settings);
+    let mut bench = Bench::unchecked(engine.clone(), &files, &row.settings);
+    let info = SessionInfo { workspaces: row.workspaces.clone(), ..SessionInfo::default() };
+    let clock = Clock::by_hand();
+    clock.advance(Duration::from_secs_f64(row.elapsed));
+    bench.session = SessionContext::with_clock(info, clock);
+    bench.turn = bench.session.turn();
     // One that may end without a decision is warned of, and that is some of them.
     let wrong = bench.hooks.in_force().diagnostics.iter().find(|found| found.is_error()).cloned();
     assert!(wrong.is_none(), "{}: {:?}", row.name, wrong.map(|found| found.line()));
@@ -283,6 +295,11 @@ async fn hooks_run_in_order_and_the_first_block_wins() {
 #[tokio::test]
 async fn built_ins_do_what_they_say() {
     run("builtins.json").await;
+}
+
+#[tokio::test]
+async fn commands_are_looked_into_and_people_are_asked() {
+    run("shell.json").await;
 }
 
 /// Scripts whose answers hang on everything that a script can see.

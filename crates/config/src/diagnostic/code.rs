@@ -152,6 +152,7 @@ codes! {
     NoDecision = "TG088" Warning "a script that may end without a decision",
     NoScriptEngine = "TG089" Error "nothing to run Starlark with",
     BadPolicy = "TG090" Error "a policy file that is not valid",
+    AskElsewhere = "TG091" Error "a question where none can be put",
 }
 
 impl fmt::Display for Code {

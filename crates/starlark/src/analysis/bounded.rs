@@ -57,6 +57,15 @@ pub const TICKS: u64 = 100_000;
 pub const HEAP: u64 = 16 * 1024 * 1024;
 /// The largest payload, as JSON, and the largest result of a built-in that hands out what others have stored.
 pub const PAYLOAD: u64 = 64 * 1024;
+/// The largest payload of scripts that look into commands, where there are workers for larger ones: it takes a
+/// microsecond a byte, which no byte of a script does.
+pub const COMMAND: u64 = 8 * 1024;
+/// What a command, a redirection or what is not known of a script counts for in a result, beside its texts.
+pub const STRUCT: u64 = 96;
+/// The same for an effect of a call, which has twice as many fields.
+pub const EFFECT: u64 = 2 * STRUCT;
+/// The largest effect, and the largest note of what is not known, in a result.
+pub const LARGEST_EFFECT: u64 = 4096;
 /// The most bytes that are allocated between two looks.
 pub const ALLOCATION: u64 = 48 * 1024 * 1024;
 /// The most bytes that are touched between two looks.

@@ -2,6 +2,8 @@
 
 mod handle;
 
+use std::ops::Range;
+
 use starlark_syntax::codemap::{Span, Spanned};
 use starlark_syntax::syntax::AstModule;
 use starlark_syntax::syntax::ast::{
@@ -27,6 +29,8 @@ pub struct Checked {
     pub warnings: Vec<Problem>,
     /// What it uses and does.
     pub facts: Facts,
+    /// Where it asks a person first: only some events have something to ask about.
+    pub asks: Option<Range<usize>>,
     /// Whether it may run in process.
     pub bounded: Bounded,
 }
@@ -58,13 +62,14 @@ pub fn check_script(text: &str, names: &dyn Names) -> Result<Checked, Vec<Proble
     let mut walk = Walk::new(names);
     walk.module(ast.statement());
     walk.handle(ast.statement(), text);
+    let asks = walk.asks.take();
     let problems = walk.sorted();
     if problems.iter().any(|problem| !problem.kind.is_warning()) {
         return Err(problems);
     }
     let facts = Facts::of_script(&ast, names);
     let bounded = bounded(&ast, names);
-    Ok(Checked { ast, warnings: problems, facts, bounded })
+    Ok(Checked { ast, warnings: problems, facts, asks, bounded })
 }
 
 /// Checks a condition: one expression over `payload` and `event`.
@@ -148,13 +153,14 @@ struct Walk<'a> {
     names: &'a dyn Names,
     scopes: Vec<Scope<'a>>,
     problems: Vec<Problem>,
+    asks: Option<Range<usize>>,
     /// How many functions this is inside of.
     functions: usize,
 }
 
 impl<'a> Walk<'a> {
     fn new(names: &'a dyn Names) -> Self {
-        Walk { names, scopes: Vec::new(), problems: Vec::new(), functions: 0 }
+        Walk { names, scopes: Vec::new(), problems: Vec::new(), asks: None, functions: 0 }
     }
 
     fn sorted(self) -> Vec<Problem> {
@@ -175,7 +181,7 @@ impl<'a> Walk<'a> {
 
     /// A hook that gives `block` another meaning reads as a guard and is none.
     fn not_a_decision(&mut self, name: &str, span: Span) {
-        if matches!(name, "allow" | "block" | "modify") && self.names.find(name).is_some() {
+        if matches!(name, "allow" | "block" | "ask" | "modify") && self.names.find(name).is_some() {
             self.not_allowed(
                 span,
                 &format!("`{name}` is what a hook decides with, and cannot mean anything else"),
@@ -382,11 +388,13 @@ impl<'a> Walk<'a> {
                     self.expression(part);
                 }
             }
-            ExprP::Identifier(name) => {
-                if matches!(self.meaning(&name.node.ident), Meaning::Nothing) {
-                    self.unknown_name(&name.node.ident, name.span);
+            ExprP::Identifier(name) => match self.meaning(&name.node.ident) {
+                Meaning::Nothing => self.unknown_name(&name.node.ident, name.span),
+                Meaning::BuiltIn(built_in) if built_in.name == "ask" => {
+                    self.asks.get_or_insert_with(|| range(name.span));
                 }
-            }
+                _ => {}
+            },
             ExprP::Lambda(lambda) => {
                 self.parameters(&lambda.params);
                 let mut scope = Scope::default();

@@ -140,6 +140,16 @@ const STANDARD: &[BuiltIn] = &[
 
 /// Ours that compute.
 const PURE: &[BuiltIn] = &[
+    namespace(
+        "effects",
+        &[
+            attribute("of", takes(&["payload"], 1)),
+            attribute("writes_under", takes(&["payload", "path"], 2)),
+            attribute("reads_under", takes(&["payload", "path"], 2)),
+            attribute("deletes_under", takes(&["payload", "path"], 2)),
+            attribute("reaches_network", takes(&["payload"], 1)),
+        ],
+    ),
     namespace("glob", &[attribute("match", takes(&["pattern", "text"], 2))]),
     namespace(
         "json",
@@ -160,14 +170,21 @@ const PURE: &[BuiltIn] = &[
         &[
             attribute("match", takes(&["pattern", "text"], 2)),
             attribute("search", takes(&["pattern", "text"], 2)),
+            attribute("sub", takes(&["pattern", "replacement", "text"], 3)),
         ],
     ),
+    namespace(
+        "secrets",
+        &[attribute("mask", takes(&["value"], 1)), attribute("find", takes(&["value"], 1))],
+    ),
+    namespace("shell", &[attribute("parse", takes(&["command", "cwd"], 1))]),
 ];
 
 /// Ours that decide, keep something or reach out.
 const ACTING: &[BuiltIn] = &[
     function("allow", takes(&[], 0)),
     function("block", takes(&["reason"], 1)),
+    function("ask", takes(&["reason"], 1)),
     function("modify", takes(&["patch"], 1)),
     acting(namespace(
         "cache",

@@ -1,4 +1,4 @@
-//! `allow()`, `block(reason)`, `modify(patch)`.
+//! `allow()`, `block(reason)`, `ask(reason)`, `modify(patch)`.
 
 // The macros of the language's crate want things as they want them.
 #![allow(
@@ -34,6 +34,7 @@ impl std::fmt::Display for DecisionValue {
         match &self.0 {
             Decided::Allow | Decided::Skip => f.write_str("allow()"),
             Decided::Block(reason) => write!(f, "block({reason:?})"),
+            Decided::Ask(reason) => write!(f, "ask({reason:?})"),
             Decided::Modify(patch) => {
                 write!(f, "modify({})", serde_json::to_string(patch).unwrap_or_default())
             }
@@ -53,6 +54,12 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
         let reason =
             if reason.trim().is_empty() { "Blocked, for no stated reason." } else { reason };
         Ok(DecisionValue(Decided::Block(reason.to_owned())))
+    }
+
+    /// Have a person decide, and tell them why.
+    fn ask(reason: &str) -> anyhow::Result<DecisionValue> {
+        let reason = if reason.trim().is_empty() { "Asked, for no stated reason." } else { reason };
+        Ok(DecisionValue(Decided::Ask(reason.to_owned())))
     }
 
     /// Rewrite these fields of the payload, and go on.

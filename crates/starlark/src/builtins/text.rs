@@ -63,6 +63,78 @@ pub(super) fn re(builder: &mut GlobalsBuilder) {
         let pattern = REGEXES.with(|all| all.get(Kind::Search, pattern))?;
         groups(&pattern, text, eval)
     }
+
+    /// The text with each match replaced: `\1` is the first group, `\0` the whole match.
+    fn sub(pattern: &str, replacement: &str, text: &str) -> anyhow::Result<String> {
+        match &*REGEXES.with(|all| all.get(Kind::Search, pattern))? {
+            Pattern::Regex(regex) => substitute(regex, replacement, text),
+            Pattern::Glob(_) => Ok(text.to_owned()),
+        }
+    }
+}
+
+/// How large a text may become.
+pub(crate) const LARGEST_SUBSTITUTED: usize = 1024 * 1024;
+
+fn substitute(regex: &Regex, replacement: &str, text: &str) -> anyhow::Result<String> {
+    let pieces = pieces(replacement, regex.captures_len())?;
+    let mut made = String::with_capacity(text.len());
+    let mut from = 0;
+    for groups in regex.captures_iter(text) {
+        let Some(whole) = groups.get(0) else { continue };
+        made.push_str(text.get(from..whole.start()).unwrap_or_default());
+        for piece in &pieces {
+            made.push_str(match piece {
+                Piece::Text(text) => text,
+                Piece::Group(group) => groups.get(*group).map_or("", |group| group.as_str()),
+            });
+        }
+        from = whole.end();
+        if made.len() > LARGEST_SUBSTITUTED {
+            break;
+        }
+    }
+    made.push_str(text.get(from..).unwrap_or_default());
+    if made.len() > LARGEST_SUBSTITUTED {
+        anyhow::bail!("re.sub may make {} KiB of a text; this is more", LARGEST_SUBSTITUTED / 1024);
+    }
+    Ok(made)
+}
+
+/// A part of what is put in the place of a match.
+enum Piece<'a> {
+    Text(&'a str),
+    Group(usize),
+}
+
+fn pieces(replacement: &str, groups: usize) -> anyhow::Result<Vec<Piece<'_>>> {
+    let mut parts = replacement.split('\\');
+    let mut pieces = vec![Piece::Text(parts.next().unwrap_or_default())];
+    while let Some(part) = parts.next() {
+        let mut letters = part.chars();
+        match letters.next().and_then(|letter| Some((letter, letter.to_digit(10)? as usize))) {
+            Some((_, group)) if group < groups => pieces.push(Piece::Group(group)),
+            Some((letter, _)) => anyhow::bail!(
+                "the replacement has `\\{letter}`, and the pattern has {} groups",
+                groups.saturating_sub(1)
+            ),
+            None if part.is_empty() => {
+                // Two of them are one that means itself.
+                let Some(rest) = parts.next() else {
+                    anyhow::bail!("the replacement ends with a backslash: write two for one");
+                };
+                pieces.push(Piece::Text("\\"));
+                pieces.push(Piece::Text(rest));
+                continue;
+            }
+            None => anyhow::bail!(
+                "the replacement has a backslash before `{}`: write two for one",
+                part.chars().next().unwrap_or_default()
+            ),
+        }
+        pieces.push(Piece::Text(letters.as_str()));
+    }
+    Ok(pieces)
 }
 
 fn groups<'v>(

@@ -11,8 +11,8 @@ use tollgate_config::dialect::harness::{Artifact, Code};
 use tollgate_config::script::{Listed, Script, ScriptLoad};
 use tollgate_config::settings::{Host, Otherwise, Settings};
 use tollgate_config::source::Span;
-use tollgate_core::Registration;
 use tollgate_core::dialect::Layer;
+use tollgate_core::{Kind, Registration};
 use tollgate_fetch::{Allowlist, Client};
 
 use super::remote::{NotCompiled, ProgramText};
@@ -20,7 +20,8 @@ use super::{
     DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, Generation, Isolation, Shared, limits_here,
     limits_in_worker,
 };
-use crate::analysis::{self, Bounded, Problem, ProblemKind, depth};
+use crate::analysis::{self, Bounded, Facts, Problem, ProblemKind, bounded, depth};
+use crate::answer::cannot_ask;
 use crate::hook::{Condition, ScriptHook, Where};
 use crate::sandbox::{Failed, Limits, Part, Program};
 
@@ -44,6 +45,18 @@ impl<'e> Load<'e> {
         });
         Self { shared, generation }
     }
+
+    /// The largest payload on which a script is known to be cheap. To look into a command takes
+    /// longer than all else; without workers there is no other place for it.
+    fn largest(&self, script: &Facts, when: Option<&Facts>) -> u64 {
+        let looks = |facts: &Facts| facts.uses("shell") || facts.uses("effects");
+        match &self.shared.isolation {
+            Isolation::Workers(Ok(_)) if looks(script) || when.is_some_and(looks) => {
+                bounded::COMMAND
+            }
+            _ => bounded::PAYLOAD,
+        }
+    }
 }
 
 impl ScriptLoad for Load<'_> {
@@ -62,6 +75,10 @@ impl ScriptLoad for Load<'_> {
         };
         let (script, when) = (script?, when?);
         tell(report, &artifact.script, script.warnings);
+        if let Some(place) = script.asks.filter(|_| artifact.event.kinds != [Kind::ToolPre]) {
+            tell_of_question(report, artifact, place);
+            return None;
+        }
         let asks_outside = script.facts.uses("http") || script.facts.uses("tools");
         let time = artifact.timeout.unwrap_or(DEFAULT_TIME);
         let whole =
@@ -87,6 +104,7 @@ impl ScriptLoad for Load<'_> {
             let why = format!("what `{}` takes cannot be told beforehand", unbounded?);
             Some((artifact.script.whole(), why))
         });
+        let most = self.largest(&script.facts, in_script.map(|when| &when.facts));
         let shares_payload =
             !script.facts.may_mutate && !in_script.is_some_and(|when| when.facts.may_mutate);
         let id = self.shared.next_code();
@@ -139,6 +157,7 @@ impl ScriptLoad for Load<'_> {
             may_mutate: script.facts.may_mutate,
             shares_payload,
             place,
+            most,
             time,
         };
         Some(Script { handler: Arc::new(hook), time: whole })
@@ -167,6 +186,13 @@ fn here(
     let program = depth::with_stack(height, compile)
         .map_err(|error| Failed::new(format!("no thread could be started for it: {error}")))??;
     Ok(Where::Here { program: Arc::new(program), limits, asks_outside, only_small })
+}
+
+/// Says that a hook asks a person where there is nothing to ask about.
+fn tell_of_question(report: &mut Report, artifact: &Artifact, place: Range<usize>) {
+    let said = cannot_ask(artifact.event.name);
+    let entry = report.add(Problems::AskElsewhere, artifact.script.span(place), said);
+    entry.help("refuse with `block(reason)` where the event allows it, or ask at tool.pre");
 }
 
 /// Why a text cannot be relied on to be cheap.

@@ -9,6 +9,7 @@ use tollgate_core::context::{SessionContext, SessionInfo, TurnContext};
 use tollgate_core::event::{Agent, ToolCall};
 use tollgate_core::{EventRef, tools};
 
+use super::Elapsed;
 use crate::convert::{Ground, to_starlark};
 
 macro_rules! names {
@@ -76,7 +77,8 @@ pub(super) enum Field<'a> {
     /// The arguments of a call, and which of them has a second name.
     Args(&'a ToolCall),
     Agent(&'a Agent),
-    Session(&'a SessionInfo),
+    /// And for how many seconds it has lasted.
+    Session(&'a SessionInfo, u64),
     Made(Value),
 }
 
@@ -106,7 +108,13 @@ impl<'a> Field<'a> {
                 args.into()
             }
             Self::Agent(agent) => json(Some(agent)),
-            Self::Session(session) => json(Some(session)),
+            Self::Session(session, elapsed) => {
+                let mut session = json(Some(session));
+                if let Value::Object(fields) = &mut session {
+                    fields.insert("elapsed".to_owned(), elapsed.into());
+                }
+                session
+            }
             Self::Made(value) => value,
         }
     }
@@ -125,12 +133,13 @@ impl<'a> Field<'a> {
                 (key(const_frozen_string!("depth")), ground.put(agent.depth)),
                 (key(const_frozen_string!("id")), ground.put(agent.id.as_str())),
             ]),
-            Self::Session(session) => {
+            Self::Session(session, elapsed) => {
                 let text = |text: &String| ground.put(text.as_str());
                 let (artifacts, transcript) = (&session.artifacts, &session.transcript);
                 let workspaces = session.workspaces.iter().map(String::as_str);
                 let fields = [
                     (const_frozen_string!("artifacts"), artifacts.as_ref().map(text)),
+                    (const_frozen_string!("elapsed"), Some(ground.put(*elapsed))),
                     (const_frozen_string!("id"), Some(text(&session.id))),
                     (const_frozen_string!("transcript"), transcript.as_ref().map(text)),
                     (const_frozen_string!("workspaces"), Some(ground.put(AllocList(workspaces)))),
@@ -273,13 +282,14 @@ pub(super) fn surroundings<'a>(
     event: EventRef<'a>,
     session: &'a SessionContext,
     turn: Option<&TurnContext>,
+    elapsed: &Elapsed,
     put: &mut impl FnMut(Name, Field<'a>),
 ) {
     let (agent, model) = agent_and_model(event);
     put(Name::Agent, agent.map_or(Field::None, Field::Agent));
     put(Name::Model, Field::text(model));
     put(Name::Turn, Field::number(turn.map(TurnContext::number)));
-    put(Name::Session, Field::Session(session.info()));
+    put(Name::Session, Field::Session(session.info(), elapsed.of(session)));
     if matches!(event, EventRef::TurnEnd(_)) {
         put(Name::Logs, Field::Made(json(turn.map(|turn| turn.log().entries()))));
         put(Name::Metrics, Field::Made(session.ledger().metrics().into()));

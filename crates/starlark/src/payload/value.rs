@@ -8,6 +8,7 @@ use starlark::values::{FrozenHeap, FrozenHeapRef, FrozenValue, Heap, Value};
 use tollgate_core::EventRef;
 use tollgate_core::context::Context;
 
+use super::Elapsed;
 use super::fields::{Field, Name, own_fields, surroundings};
 use super::measure::Measure;
 use crate::convert::Ground;
@@ -16,6 +17,7 @@ use crate::convert::Ground;
 pub(crate) struct Local {
     /// How large it is, where that is known without making it.
     pub(crate) measure: Option<Measure>,
+    pub(crate) elapsed: Elapsed,
     /// Whether a script was given it.
     given: AtomicBool,
     frozen: OnceLock<Frozen>,
@@ -30,7 +32,8 @@ struct Frozen {
 impl Local {
     pub(crate) fn of(event: EventRef<'_>, cx: &impl Context) -> Self {
         let measure = Measure::of_event(event, cx);
-        Self { measure, given: AtomicBool::new(false), frozen: OnceLock::new() }
+        let (given, frozen) = (AtomicBool::new(false), OnceLock::new());
+        Self { measure, elapsed: Elapsed::default(), given, frozen }
     }
 
     /// The payload for a script that changes nothing in it. The first has one of its own, which is
@@ -42,11 +45,11 @@ impl Local {
         heap: Heap<'v>,
     ) -> Value<'v> {
         if !self.given.swap(true, Ordering::Relaxed) {
-            return on(event, cx, heap);
+            return on(event, cx, &self.elapsed, heap);
         }
         let frozen = self.frozen.get_or_init(|| {
             let heap = FrozenHeap::new();
-            let value = on(event, cx, &heap);
+            let value = on(event, cx, &self.elapsed, &heap);
             Frozen { heap: heap.into_ref(), value }
         });
         // The run keeps it for as long as it needs it.
@@ -56,7 +59,12 @@ impl Local {
 }
 
 /// The payload as a value of the language.
-pub(crate) fn on<G: Ground>(event: EventRef<'_>, cx: &impl Context, ground: G) -> G::Value {
+pub(crate) fn on<G: Ground>(
+    event: EventRef<'_>,
+    cx: &impl Context,
+    elapsed: &Elapsed,
+    ground: G,
+) -> G::Value {
     let mut slots = [None; Name::ALL.len()];
     let mut put = |name: Name, field: Field<'_>| {
         if let Some(slot) = slots.get_mut(name as usize) {
@@ -64,7 +72,7 @@ pub(crate) fn on<G: Ground>(event: EventRef<'_>, cx: &impl Context, ground: G) -
         }
     };
     own_fields(event, &mut put);
-    surroundings(event, cx.session(), cx.current_turn(), &mut put);
+    surroundings(event, cx.session(), cx.current_turn(), elapsed, &mut put);
     let mut fields = Vec::with_capacity(slots.len());
     for (name, slot) in Name::ALL.iter().zip(slots) {
         fields.extend(slot.map(|value| (ground.put(name.value()), value)));
@@ -110,7 +118,7 @@ mod tests {
         ];
         for event in &events {
             let (view, cx) = (event.view(), turn.operation());
-            let fields = Projected::of(view, &cx).fields;
+            let fields = Projected::of(view, &cx, &Elapsed::default()).fields;
             let expected =
                 Module::with_temp_heap(|module| payload_value(&fields, module.heap()).to_repr());
             let local = Local::of(view, &cx);

@@ -102,7 +102,7 @@ fn unasked(_: usize) -> ConditionFor {
 
 fn rules(spec: &RuleSpec, condition: &impl Fn(usize) -> ConditionFor, base: &Path) -> Vec<Rule> {
     match spec {
-        RuleSpec::Rule { effect, tool, when, reason, name, .. } => {
+        RuleSpec::Rule { effect, tool, when, does, reason, name, .. } => {
             let (effect, asks) = match effect {
                 Effect::Allow => (policy::Effect::Allow, false),
                 Effect::Deny => (policy::Effect::Deny, false),
@@ -112,9 +112,10 @@ fn rules(spec: &RuleSpec, condition: &impl Fn(usize) -> ConditionFor, base: &Pat
             if asks {
                 rule = rule.handler(AskHandler::host());
             }
-            vec![match when {
-                Some(place) => condition(*place).of(rule),
-                None => rule,
+            vec![match (when, does) {
+                (Some(place), _) => condition(*place).of(rule),
+                (None, Some(does)) => does.of(rule, base),
+                (None, None) => rule,
             }]
         }
         RuleSpec::AllowAll { .. } => vec![policy::allow_all()],

@@ -26,6 +26,7 @@ use starlark::values::{
     NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, ValueLike as _, starlark_value,
 };
 
+use super::effects::DoesValue;
 use super::{Effect, LARGEST_RULES, MOST_RULES, Making, RuleSpec, kept_as};
 
 /// A rule, as the file holds it: its place among all that were made.
@@ -218,12 +219,20 @@ impl Call {
         let tool = self.text("tool", tool)?;
         let reason = self.optional_text("reason", reason)?;
         let name = self.optional_text("name", name)?;
-        let when = match when.filter(|when| !when.is_none()) {
+        let when = when.filter(|when| !when.is_none());
+        let does = when.and_then(|when| Some(when.downcast_ref::<DoesValue>()?.0.clone()));
+        if let (Some(does), Effect::Allow) = (when.filter(|_| does.is_some()), effect) {
+            anyhow::bail!(
+                "{self}: `{does}` cannot be what allows a call: what is not known counts as done, so \
+                 that it would allow what nobody knows"
+            );
+        }
+        let when = match when.filter(|_| does.is_none()) {
             Some(when) => Some(self.condition(when, eval)?),
             None => None,
         };
         let at = at(eval);
-        self.made(RuleSpec::Rule { effect, tool, when, reason, name, at }, eval)
+        self.made(RuleSpec::Rule { effect, tool, when, does, reason, name, at }, eval)
     }
 
     fn mcp<'v>(
@@ -245,7 +254,8 @@ impl Call {
     /// Keeps a condition, and says under which number.
     fn condition<'v>(self, when: Value<'v>, eval: Eval<'v, '_, '_, '_>) -> anyhow::Result<usize> {
         if !matches!(when.get_type(), "function" | "native_function") {
-            let wanted = "a function of the arguments, such as `lambda args: …`";
+            let wanted = "a function of the arguments, such as `lambda args: …`, or a condition \
+                          such as `writes_under(…)`";
             return Err(self.wrong("when", wanted, when));
         }
         let making = self.making(eval)?;
@@ -288,8 +298,7 @@ impl Call {
     }
 
     fn making<'a>(self, eval: &Evaluator<'_, 'a, '_>) -> anyhow::Result<&'a Making> {
-        let making = eval.extra.and_then(|extra| extra.downcast_ref::<Making>());
-        making.ok_or_else(|| {
+        making(eval).ok_or_else(|| {
             anyhow::anyhow!("{self} makes rules when the file is loaded, not in a condition")
         })
     }
@@ -337,6 +346,11 @@ impl Call {
     }
 }
 
+/// What is being made, while the file is loaded.
+pub(super) fn making<'a>(eval: &Evaluator<'_, 'a, '_>) -> Option<&'a Making> {
+    eval.extra.and_then(|extra| extra.downcast_ref::<Making>())
+}
+
 /// What a list or tuple has in it.
 fn items<'a, 'v>(value: Value<'v>) -> Option<&'a [Value<'v>]>
 where
@@ -354,7 +368,7 @@ fn at(eval: &Evaluator<'_, '_, '_>) -> usize {
 }
 
 /// Whether a root says where it is without knowing who asks.
-fn is_plain(root: &str) -> bool {
+pub(super) fn is_plain(root: &str) -> bool {
     !root.is_empty()
         && !root.starts_with('~')
         && !root.contains('\0')

@@ -1,5 +1,6 @@
 //! What is wrong with a policy file, said without running it.
 
+use starlark_syntax::codemap::Spanned;
 use starlark_syntax::syntax::AstModule;
 use starlark_syntax::syntax::ast::{ArgumentP, AstArgument, AstExpr, ExprP, ParameterP};
 
@@ -18,6 +19,7 @@ pub(crate) fn check(text: &str) -> Result<AstModule, Vec<Problem>> {
     each_builder_call(&ast, &mut |builder, arguments| {
         problems.extend(handler(builder, arguments));
         problems.extend(arity(builder, arguments));
+        problems.extend(buried(builder, arguments));
     });
     if problems.is_empty() {
         return Ok(ast);
@@ -92,6 +94,34 @@ fn arity(builder: &str, arguments: &[AstArgument]) -> Option<Problem> {
     })
 }
 
+/// A condition on what a call does is one by itself. In another one it would be a value, which is
+/// always true.
+fn buried(builder: &str, arguments: &[AstArgument]) -> Option<Problem> {
+    let given = argument(builder, "when", arguments)?;
+    let ExprP::Lambda(lambda) = &given.node else { return None };
+    let name = does_inside(&lambda.body)?;
+    let message = format!("`{}` is a condition by itself", name.node);
+    let help = format!("write `when = {}(…)`", name.node);
+    Some(Problem::new(ProblemKind::NotAllowed, range(name.span), message).help(help))
+}
+
+fn does_inside(expression: &AstExpr) -> Option<Spanned<&str>> {
+    if let Some((name, _)) = does_call(expression) {
+        return Some(Spanned { span: expression.span, node: name });
+    }
+    let mut found = None;
+    expression.visit_expr(|part| found = found.take().or_else(|| does_inside(part)));
+    found
+}
+
+/// The name and the arguments, where an expression is `writes_under(…)` or one of its kin.
+pub(super) fn does_call(expression: &AstExpr) -> Option<(&str, &[AstArgument])> {
+    let ExprP::Call(function, arguments) = &expression.node else { return None };
+    let ExprP::Identifier(name) = &function.node else { return None };
+    let name = DOES.iter().find(|does| does.name == name.node.ident)?.name;
+    Some((name, arguments.args.as_slice()))
+}
+
 /// Calls for each call of a builder that is written as one: its name, and what it is given.
 pub(super) fn each_builder_call<'a>(
     ast: &'a AstModule,
@@ -152,6 +182,9 @@ impl Names for PolicyNames {
         if name == POLICY.name {
             return Some(&POLICY);
         }
+        if let Some(does) = DOES.iter().find(|does| does.name == name) {
+            return Some(does);
+        }
         WHEN.find(name).filter(|built_in| !ABOUT_EVENTS.contains(&built_in.name))
     }
 
@@ -159,12 +192,27 @@ impl Names for PolicyNames {
         let mut names = WHEN.names();
         names.retain(|name| !ABOUT_EVENTS.contains(name));
         names.push(POLICY.name);
+        names.extend(DOES.iter().map(|does| does.name));
         names
     }
 }
 
-/// What conditions of hooks are given.
-const ABOUT_EVENTS: &[&str] = &["event", "payload"];
+/// What conditions of hooks are given, and what is made of it.
+const ABOUT_EVENTS: &[&str] = &["event", "payload", "effects"];
+
+/// Conditions on what a call does.
+static DOES: [BuiltIn; 4] = [
+    does("writes_under", &["path"]),
+    does("reads_under", &["path"]),
+    does("deletes_under", &["path"]),
+    does("reaches_network", &[]),
+];
+
+const fn does(name: &'static str, parameters: &'static [&'static str]) -> BuiltIn {
+    let required = parameters.len();
+    let call = Some(Signature { parameters, required, rest: false, fields: false });
+    BuiltIn { name, call, attributes: &[], acts: false }
+}
 
 static POLICY: BuiltIn = BuiltIn {
     name: "policy",

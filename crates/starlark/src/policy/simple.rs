@@ -15,7 +15,7 @@ use starlark_syntax::syntax::ast::{
     StmtP,
 };
 
-use super::check::{builder_call, is_builder, is_known};
+use super::check::{builder_call, does_call, is_builder, is_known};
 
 /// Whether the top level of a file is bounded by the length of its text. Its conditions are not
 /// part of that: they run later, and are only compiled.
@@ -69,8 +69,9 @@ fn expression(it: &AstExpr) -> bool {
 }
 
 fn call(it: &AstExpr) -> bool {
-    builder_call(it).is_some_and(|(builder, arguments)| {
-        is_builder(builder)
+    // Conditions on what a call does are kept as they are.
+    does_call(it).or_else(|| builder_call(it)).is_some_and(|(name, arguments)| {
+        (does_call(it).is_some() || is_builder(name))
             && arguments.iter().all(|argument| match &argument.node {
                 ArgumentP::Positional(value) | ArgumentP::Named(_, value) => expression(value),
                 ArgumentP::Args(_) | ArgumentP::KwArgs(_) => false,

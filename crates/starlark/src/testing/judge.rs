@@ -14,6 +14,7 @@ pub(super) fn failure(artifact: &Artifact, test: &TestBlock, ran: &Ran) -> Optio
         (Ok(Decided::Allow), Expect::Allow)
         | (Ok(Decided::Skip), Expect::Skip)
         | (Ok(Decided::Block(_)), Expect::Block)
+        | (Ok(Decided::Ask(_)), Expect::Ask)
         | (Ok(Decided::Modify(_)), Expect::Modify)
         | (Err(_), Expect::Error) => None,
         _ => Some(format!("expected {}, but {}", wanted(*expect), did(artifact, ran))),
@@ -36,6 +37,7 @@ const fn wanted(expect: Expect) -> &'static str {
     match expect {
         Expect::Allow => "that it allows",
         Expect::Block => "that it blocks",
+        Expect::Ask => "that it asks",
         Expect::Modify => "that it modifies",
         Expect::Skip => "that its `when` is false",
         Expect::Error => "that it fails",
@@ -47,6 +49,7 @@ fn did(artifact: &Artifact, ran: &Ran) -> String {
         Ok(Decided::Allow) => "it allowed".to_owned(),
         Ok(Decided::Skip) => "its `when` is false".to_owned(),
         Ok(Decided::Block(reason)) => format!("it blocked: {reason}"),
+        Ok(Decided::Ask(reason)) => format!("it asked: {reason}"),
         Ok(Decided::Modify(patch)) => format!("it modified: {}", show(patch)),
         Err(failed) => format!("it failed: {}", describe(artifact, failed)),
     }
@@ -58,7 +61,7 @@ fn show(fields: &Map<String, Json>) -> String {
 
 fn said(wanted: &Said, artifact: &Artifact, ran: &Ran) -> Option<String> {
     let text = match &ran.decided {
-        Ok(Decided::Block(reason)) => reason.clone(),
+        Ok(Decided::Block(reason) | Decided::Ask(reason)) => reason.clone(),
         Err(failed) => describe(artifact, failed),
         Ok(_) => String::new(),
     };

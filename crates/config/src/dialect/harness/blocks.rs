@@ -284,7 +284,7 @@ fn expected_of(
 ) -> Option<Expected> {
     json::no_duplicates_below(object, report);
     let fields: &[&str] = match expect {
-        Some(Expect::Block) => &["reason", "reason_contains", "logs", "metrics"],
+        Some(Expect::Block | Expect::Ask) => &["reason", "reason_contains", "logs", "metrics"],
         Some(Expect::Error) => &["error", "error_contains", "logs", "metrics"],
         Some(Expect::Modify) => &["patch", "logs", "metrics"],
         Some(Expect::Allow | Expect::Skip) => &["logs", "metrics"],

@@ -30,6 +30,8 @@ pub enum Expect {
     Allow,
     /// Block it.
     Block,
+    /// Have a person decide.
+    Ask,
     /// Rewrite it.
     Modify,
     /// Not be asked: its `when` is false.
@@ -40,13 +42,15 @@ pub enum Expect {
 
 impl Expect {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Allow, Self::Block, Self::Modify, Self::Skip, Self::Error];
+    pub const ALL: [Self; 6] =
+        [Self::Allow, Self::Block, Self::Ask, Self::Modify, Self::Skip, Self::Error];
 
     /// The word of the info string.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Block => "block",
+            Self::Ask => "ask",
             Self::Modify => "modify",
             Self::Skip => "skip",
             Self::Error => "error",
@@ -76,7 +80,7 @@ impl Said {
 /// What a test expects beyond its word. None is said of what is left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expected {
-    /// Of a block, its reason; of an error, its message.
+    /// Of a block or a question, its reason; of an error, its message.
     pub reason: Option<Said>,
     /// Of a rewrite, what is given to `modify`.
     pub patch: Option<Map<String, Value>>,

@@ -7,6 +7,8 @@ use starlark_syntax::syntax::ast::{
 
 use super::value::{Amount, Kind, Val};
 use super::walk::{ENTRY, NUMBER, Outcome, Walk, refuse};
+use super::{COMMAND, EFFECT, LARGEST_EFFECT, PAYLOAD, STRUCT};
+use crate::builtins::LARGEST_SUBSTITUTED;
 
 /// An argument: its name, where it has one, what was written, and its bounds.
 struct Given<'a> {
@@ -191,7 +193,7 @@ impl<'a> Walk<'a> {
             }
             "range" => return self.range(given, place),
             "allow" => Val::fixed(),
-            "block" | "modify" => {
+            "block" | "ask" | "modify" => {
                 self.hand_out(given.size(), place);
                 first.sized(first.size.and(32))
             }
@@ -259,6 +261,17 @@ impl<'a> Walk<'a> {
                 };
                 given.0.iter().skip(1).fold(result, |result, it| result.or(it.val))
             }
+            ("re", "sub") => {
+                let Some(pattern) = given.literal(0) else {
+                    return refuse(place, "the pattern is not written out here");
+                };
+                let text = given.at(2).size;
+                let weight = weight(pattern);
+                let largest = LARGEST_SUBSTITUTED as u64;
+                let grown = text.and(1).product(given.at(1).size).plus(text).capped(largest);
+                self.charge(grown.and(1024), text.times(weight).and(weight).plus(grown), place);
+                Val::text(grown)
+            }
             ("re" | "glob", _) => {
                 let Some(pattern) = given.literal(0) else {
                     return refuse(place, "the pattern is not written out here");
@@ -268,6 +281,28 @@ impl<'a> Walk<'a> {
                 self.charge(text.and(1024), text.times(weight).and(weight), place);
                 let groups = pattern.bytes().filter(|byte| *byte == b'(').count() as u64 + 1;
                 Val::text(text).in_a_list(groups)
+            }
+            ("shell", _) | ("effects", "of") => {
+                // Its result is held to the same bound as a payload.
+                let result = structs();
+                self.charge(Amount::flat(0), looked_into(first.size), place);
+                self.charge_beside(result.size.times(10), place);
+                result
+            }
+            ("effects", _) => {
+                self.charge(Amount::flat(0), looked_into(first.size), place);
+                Val::fixed()
+            }
+            ("secrets", "mask") => {
+                // A mask may be longer than what it stands for, but not than that and its name.
+                let size = first.size.times(3).and(32);
+                self.charge(Amount::flat(64), searched(first.size), place);
+                self.charge_beside(size.times(40), place);
+                Val { size, item: size.most, ..first }
+            }
+            ("secrets", _) => {
+                self.charge(Amount::flat(2048), searched(first.size), place);
+                Val::text(Amount::flat(32)).in_a_list(KINDS_OF_SECRETS)
             }
             ("path", _) => {
                 let size = given.size();
@@ -424,6 +459,74 @@ impl<'a> Walk<'a> {
             }
             _ => return Ok(None),
         }))
+    }
+}
+
+/// What `shell.parse` and `effects.of` hand back: values with fields, in lists.
+fn structs() -> Val {
+    Val { items: PAYLOAD / 16, deep: PAYLOAD / 16, ..Val::payload() }
+}
+
+/// What it takes to look into a command, which is parsed twice and gone through. A part of the payload has at most
+/// [`COMMAND`] bytes where this is asked.
+fn looked_into(text: Amount) -> Amount {
+    let text = if text.most <= PAYLOAD { text.capped(COMMAND) } else { text };
+    text.times(500).and(10_000)
+}
+
+/// What it takes to look for all kinds of secrets.
+fn searched(text: Amount) -> Amount {
+    text.times(100).and(1000)
+}
+
+/// More kinds than there are.
+const KINDS_OF_SECRETS: u64 = 64;
+
+/// The fields of what `shell.parse` and `effects.of` hand back. No other value has attributes of
+/// these names, so that they cannot be methods.
+const FIELDS: &[&str] = &[
+    "access",
+    "argv",
+    "by",
+    "commands",
+    "destroys",
+    "exact",
+    "host",
+    "kind",
+    "known",
+    "list",
+    "name",
+    "path",
+    "place",
+    "program",
+    "redirects",
+    "target",
+    "text",
+    "tree",
+    "unknown",
+    "via",
+    "what",
+    "why",
+];
+
+impl Walk<'_> {
+    /// A field of a value.
+    pub(super) fn field(&mut self, of: Val, name: &str, place: Span) -> Outcome<Val> {
+        if !FIELDS.contains(&name) {
+            return refuse(place, "it takes a method without calling it");
+        }
+        self.charge(Amount::flat(0), Amount::flat(64), place);
+        // It is at most as large as the whole, on average too.
+        let most = of.item.min(of.size.most);
+        let size = Amount { most, mean: of.size.mean.min(most) };
+        let field = Val { kind: Kind::Any, size, items: of.deep, ..of };
+        Ok(match name {
+            "commands" => Val { items: PAYLOAD / STRUCT, ..field },
+            // What is in these has no lists in it.
+            "list" => Val { items: PAYLOAD / EFFECT, item: LARGEST_EFFECT, deep: 0, ..field },
+            "unknown" => Val { items: PAYLOAD / STRUCT, item: LARGEST_EFFECT, deep: 0, ..field },
+            _ => field,
+        })
     }
 }
 

@@ -35,7 +35,10 @@ impl<'a> Walk<'a> {
                 self.charge_beside(all.count_of_items().times(ENTRY), place);
                 Ok(all)
             }
-            ExprP::Dot(..) => refuse(place, "it takes a method without calling it"),
+            ExprP::Dot(of, name) => {
+                let of = self.expression(of)?;
+                self.field(of, &name.node, place)
+            }
             ExprP::Call(function, arguments) => self.call(function, &arguments.args, place),
             ExprP::Index(parts) => {
                 let of = self.expression(&parts.0)?;

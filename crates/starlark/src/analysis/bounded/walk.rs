@@ -392,7 +392,8 @@ impl<'a> Walk<'a> {
     ) -> Outcome<()> {
         let element = iterable.element();
         let outer = (self.times, self.sweeps.len());
-        self.times = self.times.saturating_mul(iterable.items.max(1));
+        // Where it is itself different in each turn of a loop around, the average counts.
+        self.times = self.times.saturating_mul(iterable.count_of_items().mean.max(1));
         self.loop_target(target, element)?;
         self.charge(Amount::flat(16), Amount::flat(64), target.span);
         body(self)?;

@@ -5,7 +5,8 @@
 //! Edit tools name the file they write, so for them it is exact: links, `..`, relative paths,
 //! capital letters and hard links lead nowhere else. A shell can be told the same thing in
 //! endless ways, so for it the guard is careful: a command that mentions a protected place and is
-//! not plainly a look at it is denied, also where it would have been harmless.
+//! not plainly a look at it is denied, unless it is certain what it does and that it leaves the place
+//! alone.
 //!
 //! # Limits
 //!
@@ -29,6 +30,7 @@
 //! ```
 
 mod calls;
+mod certain;
 mod mention;
 mod places;
 mod readers;
@@ -263,7 +265,11 @@ impl Check<'_> {
                 self.needles.find(line).is_some() || normal(line).contains("tollgate");
             return is_about_us.then_some(Refusal::TooLong);
         }
-        Shell::new(self.places, self.needles, self.bases(), cwd).refuses(line)
+        let refusal = Shell::new(self.places, self.needles, self.bases(), cwd).refuses(line)?;
+        let is_about_tollgate = matches!(refusal, Refusal::Tollgate { .. });
+        let cleared =
+            !is_about_tollgate && certain::leaves_alone(self.places, &self.bases(), cwd, line);
+        (!cleared).then_some(refusal)
     }
 
     /// A tool that the table does not have: one of a host's own, or of an MCP server.

@@ -19,7 +19,11 @@ fuzz_target!(|text: &str| {
     assert!(begun.elapsed() < LONGEST, "{text:?} took {:?}", begun.elapsed());
     assert!(analysis.commands.len() <= 1024, "{text:?} runs {} commands", analysis.commands.len());
     if text.len() < 256 {
-        assert_eq!(analyze(text, &surroundings), analysis, "{text:?} is not read the same way twice");
+        assert_eq!(
+            analyze(text, &surroundings),
+            analysis,
+            "{text:?} is not read the same way twice"
+        );
         assert_eq!(effects::of_analysis(&analysis), found);
     }
 });

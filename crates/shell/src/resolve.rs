@@ -13,6 +13,7 @@ mod parameter;
 mod programs;
 mod redirect;
 mod state;
+mod variables;
 mod walk;
 
 use crate::value::Value;

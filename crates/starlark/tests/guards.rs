@@ -67,7 +67,6 @@ mod corpus;
 fn the_command_guard_holds() {
     let score = corpus::score().unwrap();
     assert!(score.destructive >= 400 && score.harmless >= 400, "{score:?}");
-    // Those that are known to pass are named in docs/shell.md.
-    assert!(score.missed.len() * 100 <= score.destructive, "{:#?}", score.missed);
+    assert!(score.missed.is_empty(), "{:#?}", score.missed);
     assert!(score.stopped.len() * 100 <= score.harmless, "{:#?}", score.stopped);
 }

@@ -152,8 +152,8 @@ pub(crate) fn normal(text: &str) -> Cow<'_, str> {
             "" | "." => {}
             ".." => match kept.last() {
                 None if absolute => {}
-                // What is not known may have any depth.
-                Some(last) if last.contains(ANYTHING) => {}
+                // What is not known may have any depth, so that above it may be anywhere.
+                Some(&last) if last == ANYTHING => return Cow::Borrowed(ANYTHING),
                 // Above a home there is no telling.
                 Some(&last) if last != ".." && (last != "~" || kept.len() > 1) => {
                     kept.pop();

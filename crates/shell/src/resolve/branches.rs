@@ -56,19 +56,7 @@ impl Walker {
                 self.turns(variable, items, body, input)
             }
             CommandKind::ForArithmetic { expression, body } => {
-                self.one_value(expression);
-                let names = expression.pieces.iter().filter_map(|piece| match piece {
-                    syntax::Piece::Text(text) => Some(text.as_str()),
-                    _ => None,
-                });
-                let text: String = names.collect();
-                for name in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
-                    if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-                        self.state.set(name, Binding::one(Value::unknown()));
-                    }
-                }
-                self.script(body, input);
-                Value::unknown()
+                self.counted(expression, body, input)
             }
             CommandKind::Case { subject, arms } => {
                 self.one_value(subject);
@@ -90,6 +78,10 @@ impl Walker {
             }
             CommandKind::Function { name, body } => {
                 self.state.define(name, (**body).clone());
+                // Bash calls it for every program that it does not find.
+                if name == "command_not_found_handle" {
+                    self.function(name, &[Value::unknown()], &Input::Inherited);
+                }
                 Value::default()
             }
             CommandKind::Coproc(body) => {
@@ -112,6 +104,23 @@ impl Walker {
                 Value::default()
             }
         }
+    }
+
+    /// `for ((…))`: what it counts with is not known.
+    fn counted(&mut self, expression: &Word, body: &Script, input: &Input) -> Value {
+        self.one_value(expression);
+        let names = expression.pieces.iter().filter_map(|piece| match piece {
+            syntax::Piece::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let text: String = names.collect();
+        for name in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+                self.state.set(name, Binding::one(Value::unknown()));
+            }
+        }
+        self.script(body, input);
+        Value::unknown()
     }
 
     /// The fields of words, in all combinations of what their variables may hold.
@@ -139,6 +148,7 @@ impl Walker {
             self.unknown(Why::TooMuch, "a loop over very many words");
         }
         for item in items.into_iter().take(MOST_TURNS) {
+            self.hidden_subscript(&item);
             self.state.set(name, Binding::one(item));
             output.append(&self.script(body, input));
         }

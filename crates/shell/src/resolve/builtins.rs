@@ -3,132 +3,9 @@
 use super::state::{Binding, home};
 use super::walk::Walker;
 use super::{Command, Input, Why, output, programs};
-use crate::syntax::{Assignment, Piece, Word};
 use crate::value::{Part, Value};
 
-const DECLARATIONS: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
-
-/// Whether arguments of the form `name=value` are assignments.
-pub(super) fn declares(words: &[Word]) -> bool {
-    let name = words.first().map(|word| word.pieces.as_slice());
-    matches!(name, Some([Piece::Text(name)]) if DECLARATIONS.contains(&name.as_str()))
-}
-
-/// Variables that programs take for commands.
-const COMMANDS: &[&str] = &[
-    "PS4",
-    "PROMPT_COMMAND",
-    "GIT_SSH_COMMAND",
-    "GIT_SSH",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_PAGER",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PROXY_COMMAND",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "MANPAGER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "BROWSER",
-    "RSYNC_RSH",
-    "CVS_RSH",
-    "FCEDIT",
-    "SUDO_ASKPASS",
-    "SUDO_EDITOR",
-    "MAILER",
-];
-
-/// Variables by which programs load code before they begin.
-const LOADERS: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "NODE_OPTIONS",
-    "PERL5OPT",
-    "RUBYOPT",
-    "PYTHONSTARTUP",
-];
-
-/// Whether the value of such a variable names code; others of its options are harmless.
-fn loads_code(name: &str, value: &Value) -> bool {
-    let text = value.to_string();
-    match name {
-        "NODE_OPTIONS" => ["-r ", "-r=", "--require", "--import", "--loader"]
-            .iter()
-            .any(|option| text.contains(option)),
-        "PERL5OPT" | "RUBYOPT" => text.contains("-M") || text.contains("-r"),
-        _ => !text.is_empty(),
-    }
-}
-
-/// Variables that name a file which shells run first.
-const FILES: &[&str] = &["BASH_ENV", "ENV"];
-
 impl Walker {
-    /// What a program runs because a variable says so.
-    pub(super) fn scripts_in_variable(&mut self, name: &str, value: &Value) {
-        let script = if COMMANDS.contains(&name) {
-            value.clone()
-        } else if LOADERS.contains(&name) && loads_code(name, value) {
-            self.unknown(Why::Code, &format!("{name}={value}"));
-            return;
-        } else if FILES.contains(&name) {
-            match value.known().and_then(|path| self.state.file(path)) {
-                Some(content) => content.clone(),
-                None => return,
-            }
-        } else {
-            return;
-        };
-        self.inner(name, |walker| walker.apart(|walker| walker.code(&script, &Input::Inherited)));
-    }
-
-    /// Sets what a declaration says, and gives its arguments.
-    pub(super) fn declaration(&mut self, words: &[Word]) -> Vec<Value> {
-        let exports = words.iter().any(|word| {
-            matches!(word.pieces.as_slice(), [Piece::Text(text)] if text == "export" || text == "-x")
-        });
-        let mut argv = Vec::new();
-        for word in words {
-            match assignment_of(word) {
-                Some(assignment) => {
-                    let value = self.assign(&assignment);
-                    if exports {
-                        self.state.export(&assignment.name);
-                        self.scripts_in_variable(&assignment.name, &value);
-                    }
-                    let mut argument = Value::text(format!("{}=", assignment.name));
-                    argument.append(&value);
-                    argv.push(argument);
-                }
-                None => argv.extend(self.fields(std::slice::from_ref(word))),
-            }
-        }
-        let is_reference = |option: &str| {
-            option.starts_with('-') && !option.starts_with("--") && option.contains('n')
-        };
-        let refers = !exports && argv.iter().filter_map(Value::known).any(is_reference);
-        for argument in argv.iter().skip(1) {
-            self.subscripts_in(argument);
-            // Another name for a variable: what either holds is not followed any more.
-            if refers && let Some((name, target)) = argument.known().and_then(|a| a.split_once('='))
-            {
-                self.state.set(name, Binding::one(Value::unknown()));
-                self.state.set(target, Binding::one(Value::unknown()));
-            }
-        }
-        if exports {
-            for name in argv.iter().skip(1).filter_map(Value::known) {
-                self.state.export(name);
-            }
-        }
-        argv
-    }
-
     /// Runs a command: notes it, and follows what it runs in turn. Gives what it prints.
     pub(super) fn run(&mut self, command: Command) -> Value {
         let Some(program) = command.argv.first() else {
@@ -147,7 +24,8 @@ impl Walker {
         let label = format!("alias {name}");
         // An alias may use its own name, and may have been given another meaning inside of itself.
         let again = self.via.iter().filter(|via| **via == label).count();
-        if let Some(alias) = self.state.alias(&name)
+        let plain = name.trim_start_matches("./");
+        if let Some(alias) = self.state.alias(&name).or_else(|| self.state.alias(plain))
             && again < 3
         {
             // Whether aliases count is the shell's setting, so both are looked at.
@@ -275,6 +153,9 @@ impl Walker {
                 quiet
             }
             "printf" if arguments.first().and_then(Value::known) == Some("-v") => {
+                for argument in arguments {
+                    self.hidden_subscript(argument);
+                }
                 let name = arguments.get(1).and_then(Value::known)?.to_owned();
                 let rest = arguments.get(2..).unwrap_or_default();
                 let text = output::of(&self.state, "printf", rest, input);
@@ -309,7 +190,7 @@ impl Walker {
                                 walker.run(Command { argv, ..Command::default() })
                             });
                         }
-                        (Some("-v" | "-R" | "-p"), Some(word)) => self.subscripts_in(&word),
+                        (Some("-v" | "-R" | "-p" | "-W"), Some(word)) => self.subscripts_in(&word),
                         _ => {}
                     }
                 }
@@ -363,8 +244,13 @@ impl Walker {
             self.state.change_directory(to);
             return;
         }
+        if self.state.binding("CDPATH").is_some() {
+            self.state.change_directory(vec![Value::unknown()]);
+            return;
+        }
         let from = self.state.directories.clone();
-        let there = from.iter().map(|from| below(from, to)).collect();
+        let mut there: Vec<Value> = from.iter().map(|from| below(from, to)).collect();
+        there.extend(self.state.leads_to(to));
         self.state.change_directory(there);
     }
 
@@ -379,7 +265,10 @@ impl Walker {
         });
         if !at_end {
             let code = code.clone();
-            self.apart(|walker| walker.code(&code, &Input::Inherited));
+            let before = self.state.clone();
+            self.code(&code, &Input::Inherited);
+            // It may have run, any number of times.
+            self.state.join(before);
         }
         self.traps.push(code.clone());
     }
@@ -407,85 +296,6 @@ impl Walker {
         }
     }
 
-    /// Variables that are read from input.
-    fn read(&mut self, name: &str, arguments: &[Value], input: &Input) {
-        if matches!(name, "test" | "[" | "jobs" | "wait" | "compgen" | "complete") {
-            return;
-        }
-        let lines = match input {
-            Input::Text(text) => text.known(),
-            _ => None,
-        };
-        let names: Vec<_> = arguments.iter().filter_map(Value::known).collect();
-        // Options of which the next word is the value.
-        let valued = ["-p", "-d", "-n", "-N", "-t", "-u", "-i", "-s", "-O", "-c", "-C"];
-        let mut before = "";
-        let mut set = Vec::new();
-        for name in names {
-            if !name.starts_with('-') && (!valued.contains(&before) || before == "-s") {
-                set.push(name);
-            }
-            before = name;
-        }
-        let separators = match self.lookup("IFS") {
-            value if value.has_unknown() => String::new(),
-            value => value.to_string(),
-        };
-        let split = |text: &str| -> Vec<String> {
-            let words = text.trim_end_matches('\n').split(|c| separators.contains(c));
-            words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
-        };
-        if arguments
-            .iter()
-            .filter_map(Value::known)
-            .any(|option| option.starts_with('-') && option.ends_with('a') && name == "read")
-        {
-            let words = match lines {
-                Some(text) => split(text).into_iter().map(Value::text).collect(),
-                None => vec![Value::unknown()],
-            };
-            for name in set {
-                self.state.set(name, Binding::Array(words.clone()));
-            }
-            return;
-        }
-        // A loop goes through all lines, so of several none is known.
-        let one_line = lines.filter(|text| text.trim_end_matches('\n').lines().count() <= 1);
-        match (one_line, set.as_slice()) {
-            (Some(text), [only]) if name == "read" => {
-                let value = Value::text(text.trim().to_owned());
-                self.state.set(only, Binding::one(value));
-            }
-            (Some(text), [_, _, ..]) if name == "read" => {
-                let count = set.len();
-                let mut words = split(text).into_iter();
-                for (at, name) in set.into_iter().enumerate() {
-                    let value = if at + 1 == count {
-                        words.by_ref().collect::<Vec<_>>().join(" ")
-                    } else {
-                        words.next().unwrap_or_default()
-                    };
-                    self.state.set(name, Binding::one(Value::text(value)));
-                }
-            }
-            _ => {
-                let value = match input {
-                    // Every line begins as the text does, which programs that list files rely on.
-                    Input::Text(text) if !text.is_empty() && lines.is_none() => {
-                        super::expand::trim_newlines(text)
-                    }
-                    _ => Value::unknown(),
-                };
-                for name in set {
-                    self.state.set(name, Binding::one(value.clone()));
-                }
-                for name in ["REPLY", "MAPFILE", "OPTARG"] {
-                    self.state.set(name, Binding::one(value.clone()));
-                }
-            }
-        }
-    }
-
     /// A shell that reads what to do from its input.
     pub(super) fn read_script(&mut self, name: &str, input: &Input) -> Value {
         match input {
@@ -500,25 +310,6 @@ impl Walker {
             Input::File | Input::Inherited => Value::unknown(),
         }
     }
-}
-
-/// `name=value`, as a word of a declaration.
-fn assignment_of(word: &Word) -> Option<Assignment> {
-    let (first, rest) = word.pieces.split_first()?;
-    let Piece::Text(text) = first else { return None };
-    let (name, value) = text.split_once('=')?;
-    let (name, append) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    if name.is_empty() || !name.chars().all(is_name) {
-        return None;
-    }
-    let mut pieces = Vec::with_capacity(rest.len() + 1);
-    if !value.is_empty() {
-        pieces.push(Piece::Text(value.to_owned()));
-    }
-    pieces.extend_from_slice(rest);
-    let value = Word { pieces, span: word.span.clone() };
-    Some(Assignment { name: name.to_owned(), subscript: None, append, value })
 }
 
 /// A path below a directory, or by itself where it is absolute.

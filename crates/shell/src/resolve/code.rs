@@ -3,12 +3,15 @@
 //! It is not parsed, only looked over for calls that run programs, change files or reach the
 //! network, and for what hides such calls. Code without any of it computes and prints.
 
+mod arguments;
 mod calls;
 mod lexer;
 
+use super::expand::{HOLE, HOME};
 use super::walk::Walker;
 use super::{Command, Input, Why};
 use crate::value::{Part, Value};
+use arguments::{Argument, arguments};
 use calls::{Meaning, meaning};
 use lexer::{Token, tokens};
 
@@ -21,6 +24,8 @@ struct Language {
     valued: &'static [&'static str],
     /// Whether the first operand is the code.
     operand: bool,
+    /// Whether nothing is known of the language but that code may print.
+    is_other: bool,
 }
 
 const LANGUAGES: &[Language] = &[
@@ -29,28 +34,44 @@ const LANGUAGES: &[Language] = &[
         options: &["-c"],
         valued: &["-W", "-X", "-m", "-Q"],
         operand: false,
+        is_other: false,
     },
-    Language { names: &["perl"], options: &["-e", "-E"], valued: &["-I", "-M"], operand: false },
+    Language {
+        names: &["perl"],
+        options: &["-e", "-E"],
+        valued: &["-I", "-M"],
+        operand: false,
+        is_other: false,
+    },
     Language {
         names: &["ruby", "irb", "jruby"],
         options: &["-e"],
         valued: &["-I", "-r", "-C"],
         operand: false,
+        is_other: false,
     },
     Language {
         names: &["node", "nodejs", "bun", "tsx", "ts-node"],
         options: &["-e", "--eval", "-p", "--print", "-pe"],
         valued: &["-r", "--require", "--import", "--loader"],
         operand: false,
+        is_other: false,
     },
-    Language { names: &["deno"], options: &["eval"], valued: &[], operand: false },
+    Language { names: &["deno"], options: &["eval"], valued: &[], operand: false, is_other: false },
     Language {
         names: &["php"],
         options: &["-r", "-B", "-R", "-E"],
         valued: &["-d", "-c"],
         operand: false,
+        is_other: false,
     },
-    Language { names: &["lua", "luajit"], options: &["-e"], valued: &["-l"], operand: false },
+    Language {
+        names: &["lua", "luajit"],
+        options: &["-e"],
+        valued: &["-l"],
+        operand: false,
+        is_other: false,
+    },
     Language {
         names: &[
             "Rscript",
@@ -70,18 +91,32 @@ const LANGUAGES: &[Language] = &[
             "emacs",
             "osascript",
             "jrunscript",
+            "runghc",
+            "iex",
+            "emacsclient",
+            "ocaml",
+            "swift",
+            "kotlin",
         ],
         options: &["-e", "-E", "--eval", "-eval", "-g", "--execute", "-f"],
         valued: &[],
         operand: false,
+        is_other: true,
     },
     Language {
         names: &["awk", "gawk", "mawk", "nawk", "original-awk"],
         options: &["-e", "--source"],
         valued: &["-F", "-v", "--assign", "--field-separator", "-f", "--file", "-i", "-l"],
         operand: true,
+        is_other: false,
     },
-    Language { names: &["tclsh", "wish", "expect"], options: &["-c"], valued: &[], operand: false },
+    Language {
+        names: &["tclsh", "wish", "expect"],
+        options: &["-c"],
+        valued: &[],
+        operand: false,
+        is_other: true,
+    },
 ];
 
 fn language(name: &str) -> Option<&'static Language> {
@@ -131,11 +166,30 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
             }
             CodeOption::None if prefix.starts_with('-') && prefix != "-" => {
                 if known == "-m" {
-                    // A module, with arguments of its own.
+                    let module = arguments.get(at).and_then(Value::known).unwrap_or_default();
+                    // Modules that run code which they are given; others have arguments of their own.
+                    if matches!(
+                        module,
+                        "timeit" | "pdb" | "trace" | "cProfile" | "profile" | "code"
+                    ) {
+                        for code in arguments.get(at + 1..).unwrap_or_default() {
+                            walker.inner(name, |walker| {
+                                look(walker, name, code);
+                                Value::unknown()
+                            });
+                        }
+                    }
                     return Some(Value::unknown());
                 }
                 let from_file = language.operand && (known.starts_with("-f") || known == "--file");
                 found |= from_file;
+                let file = arguments.get(at).and_then(Value::known).filter(|_| from_file);
+                if let Some(code) = file.and_then(|path| walker.state.file(path)).cloned() {
+                    walker.inner(name, |walker| {
+                        look(walker, name, &code);
+                        Value::unknown()
+                    });
+                }
                 at += usize::from(language.valued.contains(&known));
             }
             CodeOption::None => {
@@ -234,7 +288,18 @@ pub(super) fn look(walker: &mut Walker, name: &str, code: &Value) {
     if code.has_unknown() {
         walker.unknown(Why::Code, &code.to_string());
     }
-    let text = code.to_string();
+    let text: String = code
+        .parts()
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) | Part::Glob(text) => text.clone(),
+            Part::Home => HOME.to_string(),
+            Part::Unknown => HOLE.to_string(),
+        })
+        .collect();
+    if language(name).is_some_and(|language| language.is_other) && !only_prints(&text) {
+        walker.unknown(Why::Code, &code.to_string());
+    }
     let is_awk = language(name).is_some_and(|language| language.operand);
     let tokens = tokens(&text, name);
     let mut at = 0;
@@ -257,15 +322,67 @@ pub(super) fn look(walker: &mut Walker, name: &str, code: &Value) {
                 let called = called.clone();
                 named(walker, name, &called, tokens.get(at + 1..).unwrap_or_default(), &text);
             }
-            Token::Text(_) | Token::Sign(_) => {}
+            // A command that is passed on, whatever it is passed to, unless that prints it.
+            Token::Text(script) => {
+                let prints = |token: &Token| {
+                    matches!(token, Token::Name(name) if
+                        ["print", "puts", "echo", "say", "log", "info", "warn", "printf", "test", "write", "split", "quote", "parse", "match", "search"]
+                            .contains(&name.rsplit(['.', ':']).next().unwrap_or(name)))
+                };
+                let before = tokens.get(at.saturating_sub(3)..at).unwrap_or_default();
+                let text = script.prefix();
+                let deletes = ["rm -", "sudo rm", "mkfs", "dd if=", "shred "].iter();
+                let passed = matches!(before.last(), Some(Token::Sign('(' | ',' | '[')));
+                if passed
+                    && !before.iter().any(prints)
+                    && deletes.clone().any(|begin| text.starts_with(begin))
+                {
+                    let script = script.clone();
+                    walker.code(&script, &Input::Inherited);
+                }
+            }
+            Token::Sign(_) => {}
         }
         at += 1;
     }
 }
 
+/// Whether code has no word by which programs are run or files are changed.
+fn only_prints(code: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "system",
+        "cmd",
+        "rm",
+        "delete",
+        "remove",
+        "unlink",
+        "shell",
+        "exec",
+        "run",
+        "process",
+        "spawn",
+        "write",
+        "open",
+        "file",
+        "eval",
+        "rename",
+        "move",
+        "do script",
+        "kill",
+        "popen",
+    ];
+    let code = code.to_lowercase();
+    !WORDS.iter().any(|word| code.contains(word))
+}
+
 /// A call, or what looks like one.
 fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text: &str) {
     let Some(meaning) = meaning(language, name) else { return };
+    // `from shutil import rmtree as r`
+    if matches!(after.first(), Some(Token::Name(word)) if word == "as") {
+        walker.unknown(Why::Code, text);
+        return;
+    }
     let bracketless =
         ["perl", "ruby", "irb", "jruby"].iter().any(|name| language.starts_with(name));
     let bare = bracketless && !name.contains(['.', ':']);
@@ -375,89 +492,4 @@ fn runs(walker: &mut Walker, arguments: &[Argument], text: &str) {
         }
         _ => walker.unknown(Why::Code, text),
     }
-}
-
-/// An argument of a call.
-#[derive(Debug)]
-enum Argument {
-    Text(Value),
-    List(Vec<Value>),
-    /// `name=value`
-    Keyword,
-    Other,
-}
-
-impl Argument {
-    fn path(&self) -> Option<Value> {
-        match self {
-            Self::Text(text) => Some(text.clone()),
-            Self::List(_) | Self::Keyword => None,
-            Self::Other => Some(Value::unknown()),
-        }
-    }
-}
-
-/// The arguments of a call, from behind its name on.
-fn arguments(after: &[Token]) -> Vec<Argument> {
-    let mut arguments = Vec::new();
-    let mut current: Vec<&Token> = Vec::new();
-    let bracketed = after.first() == Some(&Token::Sign('('));
-    let mut depth = 0_usize;
-    for token in after.iter().skip(usize::from(bracketed)) {
-        match token {
-            Token::Sign('(' | '[' | '{') => depth += 1,
-            Token::Sign(')' | ']' | '}') if depth == 0 => break,
-            Token::Sign(')' | ']' | '}') => depth -= 1,
-            Token::Sign(';' | '\n') if depth == 0 && !bracketed => break,
-            Token::Sign(',') if depth == 0 => {
-                arguments.push(argument(&current));
-                current.clear();
-                continue;
-            }
-            _ => {}
-        }
-        current.push(token);
-        if current.len() > 4096 {
-            break;
-        }
-    }
-    if !current.is_empty() {
-        arguments.push(argument(&current));
-    }
-    arguments
-}
-
-fn argument(tokens: &[&Token]) -> Argument {
-    let tokens: Vec<&Token> =
-        tokens.iter().copied().filter(|token| **token != Token::Sign('\n')).collect();
-    match tokens.as_slice() {
-        [Token::Name(_), Token::Sign('=' | ':'), ..] | [Token::Sign('{'), ..] => Argument::Keyword,
-        [Token::Sign('['), inner @ .., Token::Sign(']')] => {
-            let mut items = Vec::new();
-            for item in inner.split(|token| **token == Token::Sign(',')) {
-                if !item.is_empty() {
-                    items.push(text_of(item).unwrap_or_else(Value::unknown));
-                }
-            }
-            Argument::List(items)
-        }
-        tokens => text_of(tokens).map_or(Argument::Other, Argument::Text),
-    }
-}
-
-/// Literals, joined; what stands between them is not known.
-fn text_of(tokens: &[&Token]) -> Option<Value> {
-    let mut value = Value::default();
-    let mut any = false;
-    for token in tokens {
-        match token {
-            Token::Text(text) => {
-                value.append(text);
-                any = true;
-            }
-            Token::Sign('+' | '.' | '(' | ')') => {}
-            _ => value.push(Part::Unknown),
-        }
-    }
-    any.then_some(value)
 }

@@ -181,7 +181,7 @@ impl Walker {
         match name {
             "" => Some(home()),
             "+" => self.state.directories.first().cloned(),
-            "-" => self.state.previous.first().cloned(),
+            "-" => Some(self.state.previous.first().cloned().unwrap_or_else(Value::unknown)),
             "root" => Some(Value::text("/root")),
             name if name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)) => {
                 Some(Value::text(format!("/home/{name}")))
@@ -290,6 +290,17 @@ impl Walker {
         }
     }
 
+    /// A text that runs a command where it is taken for a variable's name or for a number.
+    pub(super) fn hidden_subscript(&mut self, value: &Value) {
+        let hides = |text: &str| {
+            let behind = text.split("[$(").skip(1).chain(text.split("[`").skip(1));
+            behind.into_iter().any(|rest| rest.starts_with(|c: char| c.is_alphabetic() || c == '/'))
+        };
+        if value.parts().iter().any(|part| hides(part.text())) {
+            self.unknown(Why::Code, &value.to_string());
+        }
+    }
+
     /// Sets a variable as an assignment says.
     pub(super) fn assign(&mut self, assignment: &Assignment) -> Value {
         if let [Piece::Array(words)] = assignment.value.pieces.as_slice() {
@@ -318,6 +329,10 @@ impl Walker {
             self.subscripts_in(&at);
             self.assign_element(&assignment.name, &at, value.clone());
             return value;
+        }
+        self.hidden_subscript(&value);
+        if self.state.is_typed(&assignment.name) {
+            value = Value::unknown();
         }
         if assignment.append {
             let mut whole = self.lookup(&assignment.name);

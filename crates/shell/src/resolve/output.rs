@@ -75,7 +75,12 @@ pub(super) fn of(state: &State, name: &str, arguments: &[Value], input: &Input) 
             .as_ref()
             .and_then(|known| known.last())
             .map_or_else(Value::unknown, |name| Value::text(*name)),
-        "mktemp" => made_up("/tmp/tmp."),
+        "mktemp" => {
+            let elsewhere = |option: &Value| {
+                option.prefix().starts_with("-p") || option.prefix().starts_with("--tmpdir")
+            };
+            if arguments.iter().any(elsewhere) { Value::unknown() } else { made_up("/tmp/tmp.") }
+        }
         "whoami" | "hostname" | "logname" => Value::text("user"),
         "uname" | "arch" | "nproc" | "date" | "seq" => made_up("1"),
         "find" => as_lines(&found(arguments)),

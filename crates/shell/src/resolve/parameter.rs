@@ -106,6 +106,11 @@ impl Walker {
             }
         };
         let values = match &parameter.operator {
+            Operator::Default(word) | Operator::Assign(word)
+                if values.iter().all(Value::is_empty) =>
+            {
+                vec![self.one_value(word)]
+            }
             Operator::None => values,
             Operator::Slice { offset, length } => {
                 let offset = self.one_value(offset).known().and_then(|text| text.parse().ok());
@@ -178,6 +183,7 @@ impl Walker {
         }
         let Some(subscript) = subscript else { return self.lookup(name) };
         let at = self.one_value(subscript);
+        self.hidden_subscript(&at);
         match (self.state.get(name), at.known().and_then(|at| at.parse::<usize>().ok())) {
             (Binding::Array(values), Some(at)) => values.get(at).cloned().unwrap_or_default(),
             (Binding::Values(_), Some(0)) => self.lookup(name),

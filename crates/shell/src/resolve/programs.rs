@@ -8,10 +8,10 @@ mod tools;
 
 use super::builtins::joined;
 use super::walk::Walker;
-use super::{Command, Input, code};
+use super::{Command, Input, Why, code};
 use crate::effects;
 use crate::value::Value;
-use options::{ends_cluster, is_assignment, options_end, value_of};
+use options::{ends_cluster, is_assignment, is_option, options_end, value_of};
 use table::PROGRAMS;
 
 /// What a program does with its arguments and its input. Gives what is printed, or nothing where it
@@ -46,6 +46,7 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
     if let Some(printed) = code::run(walker, name, argv, input) {
         return Some(printed);
     }
+    commands_in_words(walker, name, argv);
     let Some(program) = PROGRAMS.iter().find(|program| program.names.contains(&name)) else {
         return script_file(walker, argv, input).or_else(|| tail(walker, name, argv, input));
     };
@@ -78,7 +79,16 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
                 return (reads && gives_shell).then(|| walker.read_script(name, input));
             }
             let rest = rest.to_vec();
-            Some(walker.inner_argv(name, rest, input))
+            let at =
+                arguments.iter().position(|word| matches!(word.known(), Some("-D" | "--chdir")));
+            let directory = at.filter(|_| name == "sudo").and_then(|at| arguments.get(at + 1));
+            let Some(directory) = directory.cloned() else {
+                return Some(walker.inner_argv(name, rest, input));
+            };
+            Some(walker.apart(|walker| {
+                walker.state.directories = vec![directory];
+                walker.inner_argv(name, rest, input)
+            }))
         }
         Runs::Joined { operands } => {
             let rest = arguments.get(program.operands(arguments, *operands)..)?;
@@ -111,7 +121,7 @@ impl Program {
         let mut scripts = Vec::new();
         for (at, argument) in arguments.iter().enumerate() {
             for option in self.scripts {
-                if argument.known() == Some(option) || ends_cluster(argument, option) {
+                if is_option(argument, option) || ends_cluster(argument, option) {
                     scripts.extend(arguments.get(at + 1).cloned());
                 } else if let Some(value) = value_of(argument, option) {
                     // `--checkpoint-action=exec=COMMAND`
@@ -143,6 +153,132 @@ impl Walker {
     }
 }
 
+/// Programs that take text for what it is. Of git and of some others, these commands.
+const TEXT: &[&str] = &[
+    "echo",
+    "printf",
+    "grep",
+    "egrep",
+    "fgrep",
+    "zgrep",
+    "rg",
+    "ag",
+    "ack",
+    "gh",
+    "glab",
+    "hub",
+    "jq",
+    "yq",
+    "sed",
+    "gsed",
+    "cat",
+    "tee",
+    "test",
+    "[",
+    "expr",
+    "curl",
+    "wget",
+    "http",
+    "logger",
+    "notify-send",
+    "say",
+    "mail",
+    "mutt",
+    "psql",
+    "mysql",
+    "sqlite3",
+    "claude",
+    "codex",
+    "gemini",
+    "aider",
+    "ollama",
+    "llm",
+    "commit",
+    "tag",
+    "stash",
+    "notes",
+    "log",
+    "show",
+    "shortlog",
+    "merge",
+    "revert",
+    "cherry-pick",
+    "alias",
+    "export",
+    "declare",
+    "read",
+    "select",
+    "trap",
+    "eval",
+    "diff",
+    "cmp",
+    "comm",
+    "column",
+    "fold",
+    "fmt",
+    "wc",
+    "sort",
+    "uniq",
+    "tr",
+    "cut",
+];
+
+/// Functions of languages that nobody here knows, by names that mean one thing.
+const TELLING: &[&str] = &[
+    "system(",
+    "system \"",
+    "syscmd(",
+    "os.execute",
+    "os:cmd",
+    "shell-command",
+    "Remove-Item",
+    "delete-tree",
+    "delete-directory",
+    "rm_rf(",
+    "rmtree(",
+    "delete_all",
+    ".delete()",
+];
+
+/// A word that is itself a command which deletes may be run by whatever program it is given to: there
+/// are more options that take one than anybody can list.
+fn commands_in_words(walker: &mut Walker, name: &str, argv: &[Value]) {
+    let takes_text = |word: &str| TEXT.contains(&word);
+    let first = argv.iter().skip(1).filter_map(Value::known).find(|word| !word.starts_with('-'));
+    if takes_text(name)
+        || matches!(name, "git" | "hg" | "jj" | "svn") && first.is_some_and(takes_text)
+    {
+        return;
+    }
+    for word in argv.iter().skip(1) {
+        let Some(text) = word.known().filter(|text| text.contains([' ', '('])) else { continue };
+        if TELLING.iter().any(|name| text.contains(name)) {
+            walker.unknown(Why::Code, text);
+        }
+        let value = match text.split_once('=') {
+            Some((option, value)) if !option.contains(' ') => value,
+            _ => text,
+        };
+        let value = value.trim_start_matches(['!', '\'', '"', '%', '(', '$']);
+        let program = value.split_whitespace().next().unwrap_or_default();
+        let base = program.rsplit('/').next().unwrap_or(program);
+        let deletes = matches!(base, "rm" | "dd" | "shred" | "wipefs" | "sudo" | "find" | "shell")
+            || base.starts_with("mkfs");
+        if deletes && !walker.via.iter().any(|via| via == "a word") {
+            let script =
+                value.trim_start_matches("shell ").trim_end_matches([')', '\'']).to_owned();
+            walker.inner("a word", |walker| {
+                walker.child(|walker| {
+                    if crate::syntax::parse(&script).is_ok() {
+                        walker.text(&script, &Input::Inherited);
+                    }
+                    Value::unknown()
+                })
+            });
+        }
+    }
+}
+
 /// A program that nobody here knows may run what its arguments name. Where one of them is a program
 /// that deletes or a shell, that is looked at as if it did.
 fn tail(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Option<Value> {
@@ -150,7 +286,49 @@ fn tail(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Optio
         "rm", "sh", "bash", "zsh", "dash", "ksh", "sudo", "env", "find", "dd", "shred", "mkfs",
         "xargs", "git", "chmod", "chown", "mv", "truncate", "wipefs", "kill", "dropdb",
     ];
-    if effects::is_known(name) {
+    const LAUNCHERS: &[&str] = &[
+        "ssh-agent",
+        "machinectl",
+        "cgexec",
+        "sshpass",
+        "pssh",
+        "pdsh",
+        "direnv",
+        "dotenv",
+        "ccache",
+        "distcc",
+        "start-stop-daemon",
+        "flatpak-spawn",
+        "byobu",
+        "abduco",
+        "dtach",
+        "nsjail",
+        "apptainer",
+        "singularity",
+        "expect",
+        "rails",
+        "cmake",
+        "gdb",
+        "lldb",
+        "perf",
+        "opam",
+        "nix",
+        "guix",
+        "mix",
+        "bundle",
+        "foreman",
+        "honcho",
+        "supervisorctl",
+        "at",
+        "mpirun",
+        "mpiexec",
+        "srun",
+        "sbatch",
+        "qsub",
+        "bsub",
+        "condor_run",
+    ];
+    if effects::is_known(name) && !LAUNCHERS.contains(&name) {
         return None;
     }
     let is_program = |argument: &Value| {

@@ -72,8 +72,10 @@ pub(super) struct State {
     pub(super) positional: Vec<Value>,
     /// Files that were written here, and what is in them.
     files: Rc<Vec<(String, Value)>>,
+    /// Variables with attributes that change what they hold: `declare -i`, `-l`, `-u`, `-n`.
+    typed: Rc<HashSet<String>>,
     /// Links that were made here, and where they lead.
-    links: Vec<(String, String)>,
+    links: Vec<(String, Value)>,
     /// Whether it ends at the first error.
     pub(super) stops_at_errors: bool,
 }
@@ -260,10 +262,18 @@ impl State {
     }
 
     /// Remembers that a path leads to another one.
-    pub(super) fn link(&mut self, from: &str, to: &str) {
+    pub(super) fn link(&mut self, from: &str, to: &Value) {
         if self.links.len() < 8 {
-            self.links.push((from.to_owned(), to.to_owned()));
+            self.links.push((from.trim_start_matches("./").to_owned(), to.clone()));
         }
+    }
+
+    pub(super) fn is_typed(&self, name: &str) -> bool {
+        self.typed.contains(name)
+    }
+
+    pub(super) fn set_typed(&mut self, name: &str) {
+        Rc::make_mut(&mut self.typed).insert(name.to_owned());
     }
 
     /// Where else a path leads.
@@ -271,9 +281,10 @@ impl State {
         let (first, rest) = path.parts().split_first()?;
         let Part::Text(text) = first else { return None };
         self.links.iter().find_map(|(from, to)| {
-            let behind = text.strip_prefix(from.as_str())?;
+            let behind = text.trim_start_matches("./").strip_prefix(from.as_str())?;
             let whole = behind.is_empty() || behind.starts_with('/');
-            let mut value = Value::text(format!("{to}{behind}"));
+            let mut value = to.clone();
+            value.push_str(behind);
             for part in rest {
                 value.push(part.clone());
             }

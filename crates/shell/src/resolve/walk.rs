@@ -329,7 +329,7 @@ impl Walker {
         redirects: &[Redirect],
         input: &Input,
     ) -> Value {
-        let declares = super::builtins::declares(words);
+        let declares = super::variables::declares(words);
         let argv = if declares { self.declaration(words) } else { self.fields(words) };
         let (redirections, input) = self.redirections(redirects, input);
         if argv.is_empty() {
@@ -400,8 +400,15 @@ impl Walker {
             .iter()
             .map(|word| self.state.leads_to(word).unwrap_or_else(|| word.clone()))
             .collect();
-        if through_links != command.argv {
-            self.out.commands.push(Command { argv: through_links, ..command.clone() });
+        let mut redirections = command.redirections.clone();
+        for redirection in &mut redirections {
+            if let Some(target) = self.state.leads_to(&redirection.target) {
+                redirection.target = target;
+            }
+        }
+        if through_links != command.argv || redirections != command.redirections {
+            let argv = through_links;
+            self.out.commands.push(Command { argv, redirections, ..command.clone() });
         }
         self.out.commands.push(command);
     }

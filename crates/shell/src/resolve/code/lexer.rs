@@ -1,5 +1,6 @@
 //! The strings, names and signs of code, whatever its language.
 
+use crate::resolve::expand::{HOLE, HOME};
 use crate::value::{Part, Value};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,18 +194,31 @@ fn until(text: &str, end: char) -> (String, &str) {
 fn with_holes(text: &str, holes: bool) -> Value {
     let text =
         if text.contains('\\') { crate::resolve::decode::unescape(text) } else { text.to_owned() };
-    if !holes {
-        return Value::text(text);
-    }
     let mut value = Value::default();
+    if !holes {
+        push(&mut value, &text);
+        return value;
+    }
     let mut rest = text.as_str();
     while let Some(at) = rest.find('{') {
         let (before, hole) = rest.split_at(at);
         let Some(end) = hole.find('}') else { break };
-        value.push_str(before.trim_end_matches(['$', '#']));
+        push(&mut value, before.trim_end_matches(['$', '#']));
         value.push(Part::Unknown);
         rest = hole.get(end + 1..).unwrap_or_default();
     }
-    value.push_str(rest);
+    push(&mut value, rest);
     value
+}
+
+/// Adds text, in which marks stand for the home and for what is not known.
+fn push(value: &mut Value, text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.find([HOLE, HOME]) {
+        let (before, mark) = rest.split_at(at);
+        value.push_str(before);
+        value.push(if mark.starts_with(HOLE) { Part::Unknown } else { Part::Home });
+        rest = mark.get(HOLE.len_utf8()..).unwrap_or_default();
+    }
+    value.push_str(rest);
 }

@@ -15,12 +15,25 @@ pub(super) fn ends_cluster(argument: &Value, option: &str) -> bool {
     })
 }
 
+/// Whether a word is an option, which may be written short where it is long: `--comm`.
+pub(super) fn is_option(argument: &Value, option: &str) -> bool {
+    argument.known().is_some_and(|text| {
+        text == option || text.len() > 4 && option.starts_with("--") && option.starts_with(text)
+    })
+}
+
 /// The value that stands behind an option in the same word: `--option=value`, `-ovalue`.
 pub(super) fn value_of(argument: &Value, option: &str) -> Option<Value> {
     let (first, others) = argument.parts().split_first()?;
     let Part::Text(text) = first else { return None };
-    let rest = text.strip_prefix(option)?;
-    let rest = if option.starts_with("--") { rest.strip_prefix('=')? } else { rest };
+    let rest = match text.split_once('=') {
+        Some((name, value)) if option.starts_with("--") && !option.ends_with('=') => {
+            let is_short = name.len() > 4 && option.starts_with(name);
+            (name == option || is_short).then_some(value)?
+        }
+        _ if option.starts_with("--") && !option.ends_with('=') => return None,
+        _ => text.strip_prefix(option)?,
+    };
     if rest.is_empty() && others.is_empty() {
         return None;
     }

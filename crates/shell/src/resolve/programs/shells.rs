@@ -3,9 +3,9 @@
 use super::super::builtins::{below, joined};
 use super::super::state::{Binding, home};
 use super::super::walk::Walker;
-use super::super::{Input, Why};
+use super::super::{Command, Input, Why};
 use super::interpreted;
-use super::options::{is_assignment, options_end, value_of};
+use super::options::{is_assignment, is_option, options_end, value_of};
 use crate::value::Value;
 
 pub(super) fn shell(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
@@ -18,7 +18,14 @@ pub(super) fn shell(walker: &mut Walker, arguments: &[Value], input: &Input) -> 
                 at += 1;
                 break;
             }
-            Some("--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O") => at += 2,
+            Some("--rcfile" | "--init-file") => {
+                let file = arguments.get(at + 1).and_then(Value::known);
+                if let Some(content) = file.and_then(|path| walker.state.file(path)).cloned() {
+                    walker.inner("sh", |walker| walker.code(&content, &Input::Inherited));
+                }
+                at += 2;
+            }
+            Some("-o" | "+o" | "-O" | "+O") => at += 2,
             Some("--command" | "-Command" | "--commands") => {
                 command = true;
                 at += 1;
@@ -67,11 +74,13 @@ pub(super) fn env(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
     let valued = ["-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-P"];
     for (at, argument) in arguments.iter().enumerate() {
         let split = match argument.known() {
-            Some("-S" | "--split-string" | "-vS" | "-iS") => arguments.get(at + 1).cloned(),
+            Some("-S" | "-vS" | "-iS") => arguments.get(at + 1).cloned(),
+            _ if is_option(argument, "--split-string") => arguments.get(at + 1).cloned(),
             _ => value_of(argument, "--split-string").or_else(|| value_of(argument, "-S")),
         };
         if let Some(mut text) = split {
-            let inline = !matches!(argument.known(), Some("-S" | "--split-string" | "-vS" | "-iS"));
+            let inline = !matches!(argument.known(), Some("-S" | "-vS" | "-iS"))
+                && !is_option(argument, "--split-string");
             let rest = arguments.get(at + 1 + usize::from(!inline)..).unwrap_or_default();
             if !rest.is_empty() {
                 text.push_str(" ");
@@ -96,6 +105,8 @@ pub(super) fn env(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
     }
     let directory = arguments.iter().position(|a| matches!(a.known(), Some("-C" | "--chdir")));
     let directory = directory.and_then(|at| arguments.get(at + 1)).cloned();
+    let inline = arguments.iter().take(end).find_map(|argument| value_of(argument, "--chdir"));
+    let directory = directory.or(inline);
     let rest = rest.to_vec();
     let exported: Vec<_> = arguments
         .iter()
@@ -113,10 +124,28 @@ pub(super) fn env(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
             if let Some(value) = value_of(&assignment, &format!("{name}=")) {
                 walker.state.set(&name, Binding::one(value));
             }
+            let value = value_of(&assignment, &format!("{name}=")).unwrap_or_default();
+            walker.scripts_in_variable(&name, &value);
             walker.state.export(&name);
         }
         walker.inner_argv("env", rest, input)
     }))
+}
+
+/// `runuser -u NAME -- COMMAND`; a script of `-c` is looked at like that of others.
+pub(super) fn runuser(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let valued = ["-u", "--user", "-g", "--group", "-G", "--supp-group", "-s", "--shell", "-w"];
+    let by_user = arguments.iter().any(|argument| {
+        argument.prefix().starts_with("-u") || argument.prefix().starts_with("--user")
+    });
+    if !by_user {
+        return su(walker, arguments, input);
+    }
+    let argv = arguments.get(options_end(arguments, &valued)..)?.to_vec();
+    let input = input.clone();
+    (!argv.is_empty()).then(|| {
+        walker.inner("runuser", |walker| walker.run(Command { argv, input, ..Command::default() }))
+    })
 }
 
 /// A shell for another person, which may read what to do.

@@ -1,9 +1,10 @@
 //! Every program that runs others which are named in its arguments.
 
 use super::many::{fd, find, parallel, xargs};
-use super::shells::{crontab, env, scheduled, settings, shell, ssh, su};
+use super::shells::{crontab, env, runuser, scheduled, settings, shell, ssh, su};
 use super::tools::{
-    container, copied, download, editor, git, launcher, searching, sed, socat, terminal, written,
+    connected, container, copied, download, editor, git, launcher, linked, mounted, searching, sed,
+    socat, terminal, written,
 };
 use super::{Program, Run, Runs, nothing};
 
@@ -243,7 +244,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &["runuser"],
         &["-c", "--command"],
         &["-s", "--shell", "-g", "--group", "-G", "--supp-group", "-u", "--user"],
-        Runs::Rest { operands: 0 },
+        Runs::Own(runuser),
     ),
     script(&["ansible"], &["-a", "--args"], &[], Runs::Own(nothing)),
     rest(&["bunx", "pnpx", "uvx"], &["-p", "--package", "--from", "--with"], 0),
@@ -253,7 +254,9 @@ pub(super) const PROGRAMS: &[Program] = &[
     own(&["scp", "sftp"], settings),
     own(&["sed", "gsed"], sed),
     own(&["curl", "wget", "aria2c"], download),
-    own(&["ln", "cp", "mv", "install"], copied),
+    own(&["cp", "mv", "install"], copied),
+    own(&["ln"], linked),
+    own(&["mount"], mounted),
     script(
         &["script"],
         &["-c", "--command"],
@@ -308,10 +311,10 @@ pub(super) const PROGRAMS: &[Program] = &[
     script(&["sqlite3"], &["-cmd"], &[], Runs::Own(nothing)),
     script(&["socat"], &[], &[], Runs::Own(socat)),
     script(
-        &["nc", "ncat", "netcat"],
+        &["nc", "ncat", "netcat", "nc.traditional"],
         &["-e", "-c", "--exec", "--sh-exec"],
         &[],
-        Runs::Own(nothing),
+        Runs::Own(connected),
     ),
     script(&["vim", "vi", "nvim", "ex", "view", "gvim", "rvim"], &[], &[], Runs::Own(editor)),
     script(&["make", "gmake"], &["--eval"], &[], Runs::Own(nothing)),

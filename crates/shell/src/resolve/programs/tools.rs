@@ -17,8 +17,26 @@ pub(super) fn git(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
                 setting.and_then(|setting| {
                     let (key, value) = setting.split_once('=')?;
                     let key = key.to_lowercase();
-                    let runs =
-                        ["pager", "editor", "sshcommand", "fsmonitor", "askpass", "hookspath"];
+                    let runs = [
+                        "pager",
+                        "editor",
+                        "sshcommand",
+                        "fsmonitor",
+                        "askpass",
+                        "hookspath",
+                        "external",
+                        "program",
+                        "command",
+                        "helper",
+                        "textconv",
+                        "process",
+                        "clean",
+                        "smudge",
+                        "driver",
+                        "templatedir",
+                        "cmd",
+                        "sendmailcmd",
+                    ];
                     let alias = key.starts_with("alias.");
                     match value.strip_prefix('!') {
                         Some(command) => Some(Value::text(command)),
@@ -37,7 +55,9 @@ pub(super) fn git(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
                 Some(joined(rest))
             }
             Some("run") if mentions(arguments, "bisect") => {
-                Some(joined(arguments.get(at + 1..).unwrap_or_default()))
+                let argv = arguments.get(at + 1..).unwrap_or_default().to_vec();
+                walker.inner("git", |walker| walker.run(Command { argv, ..Command::default() }));
+                None
             }
             Some("--upload-pack" | "--receive-pack") => next(),
             Some(url) if url.starts_with("ext::") => url.get(5..).map(Value::text),
@@ -300,6 +320,21 @@ pub(super) fn sed(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
     None
 }
 
+/// A program that another machine talks to.
+pub(super) fn connected(walker: &mut Walker, arguments: &[Value], _: &Input) -> Option<Value> {
+    let runs = |argument: &Value| {
+        let text = argument.prefix();
+        text.starts_with("--exec")
+            || text.starts_with("--sh-exec")
+            || ends_cluster(argument, "-e")
+            || matches!(argument.known(), Some("-e" | "-c"))
+    };
+    if arguments.iter().any(runs) {
+        walker.unknown(Why::Code, "a program that another machine talks to");
+    }
+    None
+}
+
 /// `rg --pre PROGRAM` runs it on each file that it searches.
 pub(super) fn searching(walker: &mut Walker, arguments: &[Value], _: &Input) -> Option<Value> {
     for (at, argument) in arguments.iter().enumerate() {
@@ -337,12 +372,15 @@ pub(super) fn download(walker: &mut Walker, arguments: &[Value], _: &Input) -> O
             Some("-o" | "--output" | "--output-document") => arguments.get(at + 1).cloned(),
             Some("-O") => {
                 // `curl -O URL` takes the name from the address, `wget -O FILE` says it.
-                let next = arguments.get(at + 1).cloned();
-                next.map(|next| base_name(&next))
+                let next = arguments.get(at + 1);
+                if let Some(path) = next.and_then(Value::known) {
+                    walker.state.keep_file(path, Value::unknown());
+                }
+                next.map(base_name)
             }
             _ if ends_cluster(argument, "-o") => arguments.get(at + 1).cloned(),
             _ if ends_cluster(argument, "-O") => arguments.get(at + 1).map(base_name),
-            Some(text) if text.contains("://") => Some(base_name(argument)),
+            Some(text) if text.contains('/') && !text.starts_with('-') => Some(base_name(argument)),
             _ => ["--output=", "--output-document=", "-o", "-O"]
                 .iter()
                 .find_map(|option| value_of(argument, option)),
@@ -356,10 +394,31 @@ pub(super) fn download(walker: &mut Walker, arguments: &[Value], _: &Input) -> O
 
 /// The last part of an address, or a path as it is.
 fn base_name(value: &Value) -> Value {
-    match value.known().filter(|text| text.contains("://")) {
+    match value.known().filter(|text| text.contains('/')) {
         Some(text) => Value::text(text.rsplit('/').next().unwrap_or(text)),
         None => value.clone(),
     }
+}
+
+/// A path that leads to another one, too.
+pub(super) fn linked(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let mut operands = arguments.iter().filter(|argument| !argument.prefix().starts_with('-'));
+    if let (Some(from), Some(to), None) = (operands.next(), operands.next(), operands.next())
+        && let Some(to) = to.known()
+    {
+        walker.state.link(to, from);
+    }
+    copied(walker, arguments, input)
+}
+
+/// `mount --bind FROM TO`
+pub(super) fn mounted(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
+    let binds =
+        |argument: &Value| matches!(argument.known(), Some("--bind" | "--rbind" | "-B" | "-R"));
+    if arguments.iter().any(binds) {
+        return linked(walker, arguments, input);
+    }
+    None
 }
 
 /// A program under another name, and a file with the content of another.
@@ -368,14 +427,6 @@ pub(super) fn copied(walker: &mut Walker, arguments: &[Value], _: &Input) -> Opt
     let (Some(from), Some(to), None) = (operands.next(), operands.next(), operands.next()) else {
         return None;
     };
-    if arguments.iter().any(|argument| {
-        argument.known().is_some_and(|option| {
-            option == "--symbolic"
-                || option.starts_with('-') && !option.starts_with("--") && option.contains('s')
-        })
-    }) {
-        walker.state.link(to, from);
-    }
     match walker.state.file(from).cloned() {
         Some(content) => walker.state.keep_file(to, content),
         None => {

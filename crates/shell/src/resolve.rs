@@ -16,6 +16,8 @@ mod state;
 mod variables;
 mod walk;
 
+use std::sync::Arc;
+
 use crate::value::Value;
 use walk::Walker;
 
@@ -63,7 +65,7 @@ pub struct Command {
     pub variables: Vec<(String, Value)>,
     /// The directories it may run in: one, or several where a `cd` before may have failed. A
     /// relative one is relative to an unknown directory; empty means nothing is known.
-    pub directories: Vec<Value>,
+    pub directories: Arc<Vec<Value>>,
     /// What comes to its standard input, where a pipe, a here-document or a here-string says so.
     pub input: Input,
     /// By what it is run: `sudo`, `xargs`, `sh -c`, from the outside in.

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use smallvec::{SmallVec, smallvec};
+
 /// What a word has become.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Value {
-    parts: Vec<Part>,
+    /// Nearly always one.
+    parts: SmallVec<[Part; 1]>,
 }
 
 /// A part of a value.
@@ -35,12 +38,12 @@ impl Value {
     /// A value that is known.
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { parts: if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] } }
+        Self { parts: if text.is_empty() { SmallVec::new() } else { smallvec![Part::Text(text)] } }
     }
 
     /// A value of which nothing is known.
     pub fn unknown() -> Self {
-        Self { parts: vec![Part::Unknown] }
+        Self { parts: smallvec![Part::Unknown] }
     }
 
     /// Adds a part behind the others.

@@ -68,7 +68,7 @@ fn glob(text: &str) -> Value {
 }
 
 fn command(argv: Vec<Value>, directory: &str) -> Command {
-    Command { argv, directories: vec![Value::text(directory)], ..Command::default() }
+    Command { argv, directories: vec![Value::text(directory)].into(), ..Command::default() }
 }
 
 fn argv(words: &[&str]) -> Command {
@@ -304,16 +304,16 @@ fn a_location_may_be_under_a_directory() {
 #[test]
 fn relative_paths_are_in_every_directory_it_may_run_in() {
     let mut two = argv(&["rm", "x", "/y"]);
-    two.directories.push(Value::text("/tmp"));
+    std::sync::Arc::make_mut(&mut two.directories).push(Value::text("/tmp"));
     assert_eq!(
         told(&of_command(&two)),
         ["delete /home/dev/project/x by rm", "delete /tmp/x by rm", "delete /y by rm"]
     );
     let mut none = argv(&["rm", "./x", "../y"]);
-    none.directories.clear();
+    none.directories = Vec::new().into();
     assert_eq!(told(&of_command(&none)), ["delete x by rm", "delete ../y by rm"]);
     let mut unknown = argv(&["rm", "-r", "x"]);
-    unknown.directories = vec![Value::unknown()];
+    unknown.directories = vec![Value::unknown()].into();
     assert_eq!(told(&of_command(&unknown)), ["delete-tree $?/x by rm"]);
 }
 
@@ -478,7 +478,7 @@ proptest! {
         let mut argv = vec![program];
         argv.extend(words);
         let input = input.map_or(Input::Pipe, Input::Text);
-        let command = Command { argv, directories, input, ..Command::default() };
+        let command = Command { argv, directories: directories.into(), input, ..Command::default() };
         let workspaces = [HERE.to_owned(), "/".to_owned(), String::new()];
         for effect in of_command(&command) {
             if let Target::Path(location) = &effect.target {

@@ -66,7 +66,8 @@ impl Walker {
             }
             "popd" => {
                 let to = self.state.pushed.pop();
-                self.state.change_directory(to.unwrap_or_else(|| vec![Value::unknown()]));
+                let to = to.map_or_else(|| vec![Value::unknown()], |to| to.to_vec());
+                self.state.change_directory(to);
                 quiet
             }
             "eval" => {
@@ -237,7 +238,7 @@ impl Walker {
             return;
         };
         if to.known() == Some("-") {
-            let mut to = self.state.previous.clone();
+            let mut to = self.state.previous.to_vec();
             if to.is_empty() {
                 to.push(Value::unknown());
             }

@@ -7,6 +7,9 @@ mod arguments;
 mod calls;
 mod lexer;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::expand::{HOLE, HOME};
 use super::walk::Walker;
 use super::{Command, Input, Why};
@@ -120,10 +123,13 @@ const LANGUAGES: &[Language] = &[
 ];
 
 fn language(name: &str) -> Option<&'static Language> {
+    static BY_NAME: LazyLock<HashMap<&str, &Language>> = LazyLock::new(|| {
+        let named =
+            |language: &'static Language| language.names.iter().map(move |name| (*name, language));
+        LANGUAGES.iter().rev().flat_map(named).collect()
+    });
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    LANGUAGES
-        .iter()
-        .find(|language| language.names.contains(&plain) || language.names.contains(&name))
+    BY_NAME.get(plain).or_else(|| BY_NAME.get(name)).copied()
 }
 
 /// Whether a name is that of an interpreter known here.

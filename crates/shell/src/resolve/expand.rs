@@ -1,5 +1,7 @@
 //! Words, expanded: braces, tildes, parameters, commands, arithmetic, fields.
 
+use std::borrow::Cow;
+
 use super::brace;
 use super::state::{Binding, home};
 use super::walk::Walker;
@@ -20,7 +22,7 @@ pub(super) struct Fields {
     /// Whether there is a current one, if only an empty one.
     open: bool,
     /// Where unquoted expansions are split. None where they are not.
-    separators: Option<String>,
+    separators: Option<Cow<'static, str>>,
 }
 
 impl Fields {
@@ -121,9 +123,13 @@ fn glob_length(text: &str) -> usize {
 impl Walker {
     /// The fields of several words.
     pub(super) fn fields(&mut self, words: &[Word]) -> Vec<Value> {
-        let separators = match self.lookup("IFS") {
-            value if value.has_unknown() => String::new(),
-            value => value.to_string(),
+        let separators = if self.state.binding("IFS").is_none() {
+            Cow::Borrowed(" \t\n")
+        } else {
+            match self.lookup("IFS") {
+                value if value.has_unknown() => Cow::Borrowed(""),
+                value => Cow::Owned(value.to_string()),
+            }
         };
         let mut fields = Fields { separators: Some(separators), ..Fields::one() };
         for word in words {

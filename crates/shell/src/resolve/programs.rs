@@ -6,6 +6,9 @@ mod shells;
 mod table;
 mod tools;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::builtins::joined;
 use super::walk::Walker;
 use super::{Command, Input, Why, code};
@@ -47,7 +50,7 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
         return Some(printed);
     }
     commands_in_words(walker, name, argv);
-    let Some(program) = PROGRAMS.iter().find(|program| program.names.contains(&name)) else {
+    let Some(program) = program_of(name) else {
         return script_file(walker, argv, input).or_else(|| tail(walker, name, argv, input));
     };
     let arguments = argv.get(1..).unwrap_or_default();
@@ -86,7 +89,7 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
                 return Some(walker.inner_argv(name, rest, input));
             };
             Some(walker.apart(|walker| {
-                walker.state.directories = vec![directory];
+                walker.state.directories = vec![directory].into();
                 walker.inner_argv(name, rest, input)
             }))
         }
@@ -151,6 +154,16 @@ impl Walker {
             work(walker)
         })
     }
+}
+
+fn program_of(name: &str) -> Option<&'static Program> {
+    static BY_NAME: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
+        let named =
+            |program: &'static Program| program.names.iter().map(move |name| (*name, program));
+        // The first one counts.
+        PROGRAMS.iter().rev().flat_map(named).collect()
+    });
+    BY_NAME.get(name).copied()
 }
 
 /// Programs that take text for what it is. Of git and of some others, these commands.
@@ -243,6 +256,10 @@ const TELLING: &[&str] = &[
 /// A word that is itself a command which deletes may be run by whatever program it is given to: there
 /// are more options that take one than anybody can list.
 fn commands_in_words(walker: &mut Walker, name: &str, argv: &[Value]) {
+    // Nearly all words are one.
+    if !argv.iter().any(|word| word.prefix().contains([' ', '('])) {
+        return;
+    }
     let takes_text = |word: &str| TEXT.contains(&word);
     let first = argv.iter().skip(1).filter_map(Value::known).find(|word| !word.starts_with('-'));
     if takes_text(name)

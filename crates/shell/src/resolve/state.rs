@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::syntax;
 use crate::value::{Part, Value};
@@ -61,11 +62,11 @@ pub(super) struct State {
     functions: Rc<HashMap<String, Rc<syntax::Command>>>,
     aliases: Rc<HashMap<String, String>>,
     /// Where the next command may run.
-    pub(super) directories: Vec<Value>,
+    pub(super) directories: Arc<Vec<Value>>,
     /// Where it may run if the last command failed, where that makes a difference.
-    pub(super) if_failed: Option<Vec<Value>>,
-    pub(super) previous: Vec<Value>,
-    pub(super) pushed: Vec<Vec<Value>>,
+    pub(super) if_failed: Option<Arc<Vec<Value>>>,
+    pub(super) previous: Arc<Vec<Value>>,
+    pub(super) pushed: Vec<Arc<Vec<Value>>>,
     /// `$0`, where it is known.
     pub(super) script: Option<Value>,
     /// `$1` and so on.
@@ -82,7 +83,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn in_directory(directory: Value) -> Self {
-        Self { directories: vec![directory], ..Self::default() }
+        Self { directories: vec![directory].into(), ..Self::default() }
     }
 
     /// What a variable may hold.
@@ -92,9 +93,9 @@ impl State {
         }
         let known = match name {
             "HOME" => home(),
-            "PWD" => return Binding::Values(self.directories.clone()),
+            "PWD" => return Binding::Values(self.directories.to_vec()),
             "OLDPWD" if !self.previous.is_empty() => {
-                return Binding::Values(self.previous.clone());
+                return Binding::Values(self.previous.to_vec());
             }
             "TMPDIR" => Value::text("/tmp"),
             "IFS" => Value::text(" \t\n"),
@@ -148,8 +149,8 @@ impl State {
 
     /// Goes to another directory, if that succeeds.
     pub(super) fn change_directory(&mut self, to: Vec<Value>) {
-        let before = std::mem::replace(&mut self.directories, to);
-        self.previous.clone_from(&before);
+        let before = std::mem::replace(&mut self.directories, to.into());
+        self.previous = Arc::clone(&before);
         self.if_failed = Some(before);
     }
 
@@ -158,13 +159,20 @@ impl State {
         if let Some(others) = self.if_failed.take()
             && !self.stops_at_errors
         {
-            for other in others {
-                if !self.directories.contains(&other) {
-                    self.directories.push(other);
-                }
-            }
+            self.add_directories(&others);
             if self.directories.len() > MOST_VALUES {
-                self.directories = vec![Value::unknown()];
+                self.directories = vec![Value::unknown()].into();
+            }
+        }
+    }
+
+    fn add_directories(&mut self, others: &Arc<Vec<Value>>) {
+        if Arc::ptr_eq(&self.directories, others) {
+            return;
+        }
+        for other in others.iter() {
+            if !self.directories.contains(other) {
+                Arc::make_mut(&mut self.directories).push(other.clone());
             }
         }
     }
@@ -176,11 +184,7 @@ impl State {
         }
         self.settle();
         other.settle();
-        for directory in other.directories {
-            if !self.directories.contains(&directory) {
-                self.directories.push(directory);
-            }
-        }
+        self.add_directories(&other.directories);
         if !Rc::ptr_eq(&self.functions, &other.functions) {
             let functions = Rc::make_mut(&mut self.functions);
             for (name, function) in other.functions.iter() {
@@ -274,6 +278,10 @@ impl State {
 
     pub(super) fn set_typed(&mut self, name: &str) {
         Rc::make_mut(&mut self.typed).insert(name.to_owned());
+    }
+
+    pub(super) fn has_links(&self) -> bool {
+        !self.links.is_empty()
     }
 
     /// Where else a path leads.

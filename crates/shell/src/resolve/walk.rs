@@ -1,6 +1,7 @@
 //! Goes through a script as a shell would, except that it takes every branch.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::expand::{HOLE, HOME};
 use super::parameter::World;
@@ -220,18 +221,19 @@ impl Walker {
             // failed.
             Connective::And => {
                 let failed = skipped.if_failed.take();
-                let moved = self.state.directories != entered;
-                let mut elsewhere = self.state.if_failed.take().unwrap_or_default();
+                let moved = *self.state.directories != *entered;
+                let elsewhere = self.state.if_failed.take();
+                let mut elsewhere = elsewhere.map(|all| all.to_vec()).unwrap_or_default();
                 if moved {
                     elsewhere.extend(entered.iter().cloned());
                 }
                 let directories = self.state.directories.clone();
-                skipped.directories.clone_from(&directories);
+                skipped.directories = Arc::clone(&directories);
                 self.state.join(skipped);
                 self.state.directories = directories;
-                elsewhere.extend(failed.unwrap_or_default());
+                elsewhere.extend(failed.iter().flat_map(|all| all.iter().cloned()));
                 if !elsewhere.is_empty() {
-                    self.state.if_failed = Some(elsewhere);
+                    self.state.if_failed = Some(elsewhere.into());
                 }
             }
             Connective::Or => self.state.join(skipped),
@@ -302,6 +304,13 @@ impl Walker {
         redirects: &[Redirect],
         input: &Input,
     ) -> Value {
+        // Without an expansion there is only one way that it can go.
+        let expands = words.iter().any(Word::expands)
+            || assignments.iter().any(|assignment| assignment.value.expands())
+            || redirects.iter().any(|redirect| redirect.target.expands());
+        if !expands {
+            return self.once(assignments, words, redirects, input);
+        }
         let outer = std::mem::take(&mut self.world);
         let before = self.state.clone();
         let mut outputs = Vec::new();
@@ -388,11 +397,15 @@ impl Walker {
             self.too_much("more commands than can be looked at");
             return;
         }
-        command.directories.clone_from(&self.state.directories);
+        command.directories = Arc::clone(&self.state.directories);
         command.via.clone_from(&self.via);
         command.host.clone_from(&self.host);
         // Loops and rounds give the same one again and again.
         if self.out.commands.iter().rev().take(8).any(|other| *other == command) {
+            return;
+        }
+        if !self.state.has_links() {
+            self.out.commands.push(command);
             return;
         }
         let through_links: Vec<Value> = command

@@ -156,6 +156,20 @@ pub struct Word {
     pub span: Range<usize>,
 }
 
+impl Word {
+    /// Whether what it becomes depends on more than its text.
+    pub fn expands(&self) -> bool {
+        fn depends(pieces: &[Piece]) -> bool {
+            pieces.iter().any(|piece| match piece {
+                Piece::Text(_) | Piece::Quoted(_) => false,
+                Piece::Double(pieces) => depends(pieces),
+                _ => true,
+            })
+        }
+        depends(&self.pieces)
+    }
+}
+
 /// A piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {

@@ -117,7 +117,8 @@ pub(super) fn env(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
     Some(walker.apart(|walker| {
         if let Some(directory) = directory {
             let from = walker.state.directories.clone();
-            walker.state.directories = from.iter().map(|from| below(from, &directory)).collect();
+            let there: Vec<Value> = from.iter().map(|from| below(from, &directory)).collect();
+            walker.state.directories = there.into();
         }
         for assignment in exported {
             let name = assignment.prefix().split('=').next().unwrap_or_default().to_owned();
@@ -207,7 +208,7 @@ pub(super) fn ssh(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
     let outer = walker.host.replace(host);
     let output = walker.inner("ssh", |walker| {
         walker.child(|walker| {
-            walker.state.directories = vec![home()];
+            walker.state.directories = vec![home()].into();
             walker.code(&script, input)
         })
     });

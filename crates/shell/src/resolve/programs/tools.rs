@@ -163,7 +163,7 @@ pub(super) fn container(walker: &mut Walker, arguments: &[Value], input: &Input)
         walker.host = Some(Value::text(format!("{kind}{name}")));
     }
     let output = walker.apart(|walker| {
-        walker.state.directories = vec![Value::text("/")];
+        walker.state.directories = vec![Value::text("/")].into();
         walker.inner_argv("container", argv, input)
     });
     walker.host = outer;

@@ -13,7 +13,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 pub use code::{Code, Severity, UnknownCode};
-pub use render::{Colours, render};
+pub use render::{Colours, render, render_as};
 
 use crate::source::{SourceFile, Span};
 

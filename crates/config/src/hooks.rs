@@ -4,9 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tollgate_core::Runner;
 use tollgate_core::registry::RegisterError;
+use tollgate_core::runner::RunnerBuilder;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::load::{Loaded, LoadedFile, Setup, closed_for_all, load};
+use crate::script::Listed;
 
 /// The hooks of files, in force in a runner.
 ///
@@ -44,6 +46,8 @@ pub struct InForce {
     pub version: u64,
     /// The files.
     pub files: Vec<LoadedFile>,
+    /// The hooks of files, in the order in which they run; also those that are switched off.
+    pub catalogue: Arc<[Listed]>,
     /// Everything that is to be said of them.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -61,8 +65,17 @@ pub struct Reloaded {
 impl Hooks {
     /// Loads the files into a runner as the settings want it.
     pub fn open(setup: Setup) -> Result<Self, RegisterError> {
+        Self::open_with(setup, |runner, _| runner)
+    }
+
+    /// As [`open`](Self::open), with a runner to which more was said: where its audit trail goes, or
+    /// hooks of one's own.
+    pub fn open_with(
+        setup: Setup,
+        more: impl FnOnce(RunnerBuilder, &Loaded) -> RunnerBuilder,
+    ) -> Result<Self, RegisterError> {
         let loaded = load(&setup);
-        let runner = setup.runner(&loaded).build()?;
+        let runner = more(setup.runner(&loaded), &loaded).build()?;
         Ok(Self::put(runner, setup, loaded))
     }
 
@@ -124,8 +137,8 @@ impl Hooks {
 
 impl InForce {
     fn of(loaded: Loaded, version: u64) -> Self {
-        let Loaded { files, diagnostics, .. } = loaded;
-        Self { version, files, diagnostics }
+        let Loaded { files, catalogue, diagnostics, .. } = loaded;
+        Self { version, files, catalogue, diagnostics }
     }
 }
 

@@ -6,6 +6,7 @@
 //! beside `config.toml`.
 
 mod folder;
+mod named;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::dialect::{self, FileDialect};
 use crate::settings;
 
 pub(crate) use folder::list;
+pub use named::{NotNamed, named};
 
 /// The directories that are looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tollgate_core::dialect::Layer;
 use tollgate_core::mask::Masker;
 use tollgate_core::runner::RunnerBuilder;
-use tollgate_core::{Dialect, Registration, Runner};
+use tollgate_core::{Dialect, Kind, Registration, Runner};
 use tollgate_exec::{DEFAULT_AT_ONCE, Environment, Executor, Limits};
 
 use crate::command::{CommandHook, GRACE, Origin, Surroundings};
@@ -37,7 +37,7 @@ pub(crate) use closed::closed_for_all;
 pub use trusted::survey;
 
 use closed::closed;
-use find::{Found, Parsed, find_all};
+use find::{Found, Parsed, Tests, find_all, find_named};
 use negation::{check_negations, negated};
 use protected::protected;
 use shells::{is_for_shells, place_of, variables};
@@ -56,6 +56,25 @@ pub struct Setup {
     pub settings: settings::Loaded,
     /// What runs scripts. Without it, files with scripts do not load.
     pub scripts: Option<Arc<dyn ScriptEngine>>,
+    /// Which hook files are loaded.
+    pub files: Files,
+    /// The one event that will be fired, where there is only one: then hooks of others do not run,
+    /// and a script is checked and compiled when it is asked. What is wrong with one that is not
+    /// asked does not show.
+    pub only: Option<Kind>,
+}
+
+/// Which hook files are loaded.
+#[derive(Debug, Clone, Default)]
+pub enum Files {
+    /// Those that are found in the places; a project's as far as they are trusted.
+    #[default]
+    Trusted,
+    /// Those that are found in the places, whether they are trusted or not: for looking at them.
+    Found,
+    /// These, which a person has named, and so trusts. Nothing else is looked for, and the hook that
+    /// protects Tollgate's own files is not there.
+    Named(Vec<Place>),
 }
 
 impl Setup {
@@ -74,7 +93,22 @@ impl Setup {
         } else {
             Executor::new(at_once)
         };
-        Self { places, interactive: false, executor, settings, scripts: None }
+        let files = Files::default();
+        Self { places, interactive: false, executor, settings, scripts: None, files, only: None }
+    }
+
+    /// With these files and no others.
+    #[must_use]
+    pub fn named(mut self, files: Vec<Place>) -> Self {
+        self.files = Files::Named(files);
+        self
+    }
+
+    /// For one event only.
+    #[must_use]
+    pub fn only(mut self, event: Kind) -> Self {
+        self.only = Some(event);
+        self
     }
 
     /// With what runs scripts: Markdown hooks and policy files.
@@ -126,6 +160,8 @@ pub struct Loaded {
     pub registrations: Vec<Registration>,
     /// The files that were found.
     pub files: Vec<LoadedFile>,
+    /// The hooks of files that load, in the order in which they run; also those that are switched off.
+    pub catalogue: Arc<[Listed]>,
     /// Everything that is to be said, in the order of the files.
     pub diagnostics: Vec<Diagnostic>,
     /// The longest time that any of the hooks has.
@@ -174,9 +210,19 @@ pub enum FileState {
 
 /// Finds, reads, checks and orders all files.
 pub fn load(setup: &Setup) -> Loaded {
-    let (mut found, said) = find_all(&setup.places);
-    let trust = Trust::of(&setup.places, &found);
-    check_negations(&mut found, &trust);
+    let tests = if setup.only.is_some() { Tests::PassedOver } else { Tests::Read };
+    let (mut found, said) = match &setup.files {
+        Files::Trusted | Files::Found => find_all(&setup.places, tests),
+        Files::Named(places) => find_named(places, tests),
+    };
+    let trust = match &setup.files {
+        Files::Trusted => Trust::of(&setup.places, &found),
+        Files::Found | Files::Named(_) => Trust::Given,
+    };
+    // What named files switch off was not looked for.
+    if !matches!(setup.files, Files::Named(_)) {
+        check_negations(&mut found, &trust);
+    }
     let stdout = setup.settings.settings.limits.stdout;
     let stdout = usize::try_from(stdout).unwrap_or(usize::MAX);
     let surroundings = Arc::new(Surroundings {
@@ -192,16 +238,22 @@ pub fn load(setup: &Setup) -> Loaded {
         loaded: Loaded {
             registrations: Vec::new(),
             files: Vec::new(),
+            catalogue: Arc::default(),
             diagnostics: said,
             longest: Duration::ZERO,
             is_sound: true,
         },
-        scripts: setup.scripts.as_ref().map(|engine| engine.load(&setup.settings.settings)),
+        scripts: setup.scripts.as_ref().map(|engine| {
+            let settings = &setup.settings.settings;
+            if setup.only.is_some() { engine.load_lazily(settings) } else { engine.load(settings) }
+        }),
         catalogue: Vec::new(),
     };
     loader.settings();
-    let protected = protected(&setup.places, &trust, &found);
-    loader.loaded.registrations.push(Guard::registration_of(protected));
+    if !matches!(setup.files, Files::Named(_)) {
+        let protected = protected(&setup.places, &trust, &found);
+        loader.loaded.registrations.push(Guard::registration_of(protected));
+    }
     let negated = negated(&found, &trust);
     for found in found {
         loader.take(found, &trust, &negated);
@@ -232,6 +284,11 @@ struct Loader<'s> {
 }
 
 impl Loader<'_> {
+    /// Whether hooks at these events are wanted.
+    fn is_wanted(&self, events: &[Kind]) -> bool {
+        self.setup.only.is_none_or(|only| events.contains(&only))
+    }
+
     fn shell(&self, wanted: Shell) -> &Path {
         let mut shells = self.shells.iter();
         shells.find(|(shell, _)| *shell == wanted).map_or(Path::new("/bin/sh"), |(_, path)| path)
@@ -304,7 +361,12 @@ impl Loader<'_> {
             (Layer::Project, Trust::Trusted(survey, seal)) => {
                 // It was read at one time and pinned at another: what runs has to be what is pinned.
                 if survey.confirms(&place.path, source.text().as_bytes()) || !is_read {
-                    (Some(Arc::clone(seal)), FileState::InForce)
+                    // What was read just now is what is pinned, and a program for one event is gone before a script
+                    // could be another one. What a command runs is read later.
+                    let is_command = matches!(place.format, Format::Commands(_));
+                    let needs_seal = is_command || self.setup.only.is_none();
+                    let seal = || seal.get_or_init(|| Arc::new(Seal::of(survey)));
+                    (needs_seal.then(|| Arc::clone(seal())), FileState::InForce)
                 } else {
                     let why = "the file was changed while it was loaded";
                     self.refuse(source, place, Code::ChangedSinceTrusted, why);
@@ -365,8 +427,9 @@ impl Loader<'_> {
         });
         for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
             let line = source.line(hook.span.start);
-            if self.scripts.is_some() {
-                self.catalogue.push(Listed::command(dialect, place, line, &hook));
+            self.catalogue.push(Listed::command(dialect, place, line, &hook));
+            if !self.is_wanted(hook.event.kinds) {
+                continue;
             }
             let registration =
                 self.registration((format, place.layer), (&shown, line), hook, &origin);

@@ -49,7 +49,7 @@ use crate::settings::Settings;
 ///         None
 ///     }
 ///
-///     fn done(self: Box<Self>, _catalogue: Vec<Listed>) {}
+///     fn done(self: Box<Self>, _catalogue: &Arc<[Listed]>) {}
 /// }
 ///
 /// # let directory = tempfile::tempdir()?;
@@ -63,6 +63,12 @@ use crate::settings::Settings;
 pub trait ScriptEngine: fmt::Debug + Send + Sync {
     /// Begins a load. The settings are those in force.
     fn load<'a>(&'a self, settings: &Settings) -> Box<dyn ScriptLoad + 'a>;
+
+    /// As [`load`](Self::load), for a program that fires one event and ends: a hook is checked when
+    /// it is asked, and one with a problem then fails.
+    fn load_lazily<'a>(&'a self, settings: &Settings) -> Box<dyn ScriptLoad + 'a> {
+        self.load(settings)
+    }
 }
 
 /// One load of all files.
@@ -78,7 +84,7 @@ pub trait ScriptLoad {
     /// the hooks run: by priority, then by layer, then by file. Hooks of all dialects that are in
     /// force are there, and Markdown hooks that are switched off; not those of files that do not
     /// load or are not trusted.
-    fn done(self: Box<Self>, catalogue: Vec<Listed>);
+    fn done(self: Box<Self>, catalogue: &Arc<[Listed]>);
 }
 
 /// What runs a hook's script.
@@ -113,6 +119,8 @@ pub struct Listed {
     pub path: PathBuf,
     /// The line in it, from 1.
     pub line: u32,
+    /// The command it runs, where it runs one.
+    pub command: Option<String>,
     /// Its condition, where it has one.
     pub when: Option<String>,
     /// How long it may take, where it says so.

@@ -347,3 +347,79 @@ fn a_link_to_a_directory_that_is_gone_is_said() {
     assert_eq!(loaded.diagnostics[0].code.id(), "TG001");
     assert_eq!(loaded.files[0].state, FileState::Broken);
 }
+
+mod named {
+    use std::fs;
+
+    use tollgate_config::layers::{NotNamed, Places, named};
+    use tollgate_config::load::{Setup, load};
+    use tollgate_core::Dialect;
+
+    const NOTHING: &str = "{}";
+
+    fn dialects(root: &std::path::Path, path: &str) -> Vec<Dialect> {
+        let places = named(&root.join(path), None).unwrap();
+        places.iter().map(|place| place.format.dialect()).collect()
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_place_and_shape() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("a/.polytoken/hooks.json", NOTHING);
+        write("a/.agents/hooks.json", "[]");
+        write("a/.tollgate/policy.star", "");
+        write("b/hooks.json", "\n [ ]");
+        write("b/other.json", NOTHING);
+        write("b/one.md", "---\n---\n");
+        write("b/README.md", "# No hook\n");
+        write("b/policy.star", "");
+        write("c/empty.txt", "");
+        let dialects = |path| dialects(root.path(), path);
+        // By its place, whatever is in it.
+        assert_eq!(dialects("a/.polytoken/hooks.json"), [Dialect::Polytoken]);
+        assert_eq!(dialects("a/.agents/hooks.json"), [Dialect::HooksJson]);
+        // By its shape.
+        assert_eq!(dialects("b/hooks.json"), [Dialect::Polytoken]);
+        assert_eq!(dialects("b/other.json"), [Dialect::HooksJson]);
+        // A project, a directory, and Tollgate's own.
+        assert_eq!(dialects("a"), [Dialect::HooksJson, Dialect::Polytoken, Dialect::Native]);
+        assert_eq!(dialects("b"), [Dialect::Polytoken, Dialect::Harness, Dialect::Native]);
+        assert_eq!(dialects("a/.tollgate"), [Dialect::Native]);
+        // As it is said.
+        let said = named(&root.path().join("b/other.json"), Some(Dialect::Polytoken)).unwrap();
+        assert_eq!(said[0].format.dialect(), Dialect::Polytoken);
+        let refused = |path: &str, dialect| named(&root.path().join(path), dialect).unwrap_err();
+        assert!(matches!(refused("c/empty.txt", None), NotNamed::UnknownFormat(_)));
+        assert!(matches!(refused("c", None), NotNamed::NothingIn(_)));
+        assert!(matches!(refused("d", None), NotNamed::Unreadable { .. }));
+        let sdk = Some(Dialect::AntigravitySdk);
+        assert!(matches!(refused("b/one.md", sdk), NotNamed::NoFiles(_)));
+    }
+
+    #[test]
+    fn named_files_are_trusted_and_nothing_else_is_looked_for() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::below(root.path());
+        let user = places.user.clone().unwrap().join("antigravity");
+        fs::create_dir_all(&user).unwrap();
+        let hook = r#"{"guard": {"Stop": [{"command": "true"}]}}"#;
+        fs::write(user.join("hooks.json"), hook).unwrap();
+        let project = places.project.clone().unwrap();
+        fs::create_dir_all(&project).unwrap();
+        // What it switches off was not looked for, so nobody can tell whether it is there.
+        fs::write(project.join("hooks.json"), r#"["!somebody"]"#).unwrap();
+        fs::write(project.join("other.json"), hook).unwrap();
+        let mut files = named(&project.join("hooks.json"), None).unwrap();
+        files.extend(named(&project.join("other.json"), None).unwrap());
+        let loaded = load(&Setup::new(places).named(files));
+        assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+        assert_eq!(loaded.files.len(), 2);
+        // Not even the guard that is built in.
+        assert_eq!(loaded.registrations.len(), 1);
+    }
+}

@@ -3,6 +3,7 @@
 //! The list is closed and stands in one table; a system's own names are translated to these at
 //! the edge and nothing else knows them.
 
+mod answers;
 mod payload;
 mod table;
 mod wire;
@@ -14,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+pub use answers::Answers;
 pub use payload::{
     Agent, Args, Choice, CompactionPost, CompactionPre, FacetSwitch, Failure, Interaction,
     InvocationEnd, ModelPost, ModelPre, Notification, Question, Response, Responses, SessionEnd,

@@ -5,7 +5,7 @@ mod kinds;
 mod tests;
 
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 use regex::Regex;
@@ -26,10 +26,9 @@ pub struct Masker {
 
 #[derive(Debug, Clone)]
 struct Patterns {
-    usual: Arc<Usual>,
-    /// Further names, in the same form.
+    /// Names beside the usual ones, in words joined by `_`.
     named: Vec<String>,
-    /// Further patterns.
+    /// Patterns beside the usual ones.
     own: Vec<Regex>,
 }
 
@@ -69,10 +68,12 @@ fn wrong(pattern: &str, error: &dyn std::fmt::Display) -> PatternError {
 
 impl Usual {
     /// Compiled once. The patterns are ours and a test compiles them.
-    fn get() -> Result<Arc<Self>, PatternError> {
-        static USUAL: LazyLock<Result<Arc<Usual>, PatternError>> =
-            LazyLock::new(|| Usual::compile().map(Arc::new));
-        USUAL.clone()
+    ///
+    /// Not before there is something to mask: a program that is started for one event and keeps no
+    /// trail would wait for it longer than for all else.
+    fn get() -> Option<&'static Self> {
+        static USUAL: LazyLock<Result<Usual, PatternError>> = LazyLock::new(Usual::compile);
+        USUAL.as_ref().ok()
     }
 
     fn compile() -> Result<Self, PatternError> {
@@ -105,8 +106,7 @@ impl Usual {
 
 impl Default for Masker {
     fn default() -> Self {
-        // Should a pattern of ours be broken, nothing is shown at all.
-        Masker::with([] as [&str; 0]).unwrap_or(Masker::everything())
+        Self { patterns: Some(Patterns { named: Vec::new(), own: Vec::new() }) }
     }
 }
 
@@ -117,7 +117,7 @@ impl Masker {
     ) -> Result<Self, PatternError> {
         let own = patterns.into_iter().map(|pattern| compile(pattern.as_ref()));
         let own = own.collect::<Result<_, _>>()?;
-        Ok(Self { patterns: Some(Patterns { usual: Usual::get()?, named: Vec::new(), own }) })
+        Ok(Self { patterns: Some(Patterns { named: Vec::new(), own }) })
     }
 
     /// Hides what stands under these names as well, however they are written: `userId` is
@@ -187,7 +187,8 @@ impl Masker {
 
     /// A text without its secrets, and which kinds they were.
     fn scan<'a>(&self, text: &'a str, found: &mut Found) -> Cow<'a, str> {
-        let Some(patterns) = &self.patterns else {
+        // Should a pattern of ours be broken, nothing is shown at all.
+        let (Some(patterns), Some(usual)) = (&self.patterns, Usual::get()) else {
             *found |= OWN;
             return Cow::Owned(MASKED.to_owned());
         };
@@ -198,9 +199,9 @@ impl Masker {
                 *found |= bit;
             }
         };
-        let possible = patterns.usual.possible(text);
+        let possible = usual.possible(text);
         if possible != 0 {
-            for (place, (kind, regex)) in KINDS.iter().zip(&patterns.usual.kinds).enumerate() {
+            for (place, (kind, regex)) in KINDS.iter().zip(&usual.kinds).enumerate() {
                 if possible & (1 << place) != 0 {
                     apply(regex, kind.is_one, 1 << place);
                 }
@@ -214,9 +215,8 @@ impl Masker {
 
     fn is_secret_field(&self, name: &str) -> bool {
         let words = words_of(name);
-        self.patterns.as_ref().is_none_or(|patterns| {
-            patterns.usual.fields.is_match(&words) || patterns.named.contains(&words)
-        })
+        let (Some(patterns), Some(usual)) = (&self.patterns, Usual::get()) else { return true };
+        usual.fields.is_match(&words) || patterns.named.contains(&words)
     }
 
     /// Masks every text in a value, and everything under a name that says it is secret.

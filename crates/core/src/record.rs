@@ -98,6 +98,11 @@ pub struct Inspection {
 }
 
 impl Answered {
+    /// The place of the hook in the order of the event's hooks, from 0.
+    pub fn place(&self) -> usize {
+        self.place as usize
+    }
+
     /// Nothing yet, by the hook at `place`.
     pub(crate) fn by(place: u32) -> Self {
         Self {
@@ -214,7 +219,7 @@ impl Record {
                 }
                 None => match wants(&*entry.handler, event) {
                     Ok(false) => Asked::No { why: "its condition does not hold".to_owned() },
-                    Ok(true) | Err(_) => Asked::No { why: "the chain had ended".to_owned() },
+                    Ok(true) | Err(_) => Asked::TooLate,
                 },
             };
             explained.push(Explained {
@@ -256,6 +261,8 @@ pub enum Asked {
     },
     /// It watches, in the background.
     InBackground,
+    /// It asks for this, and the chain had ended before its turn came.
+    TooLate,
     /// It was not.
     No {
         /// Why not.

@@ -86,6 +86,8 @@ pub struct HookInfo {
     pub deadline: Option<Duration>,
     /// Whether it is one of the policies, which run last.
     pub is_policy: bool,
+    /// The rules of a policy, by the names that answers give for them.
+    pub rules: Arc<[Arc<str>]>,
     /// Whether it came with [`Runner::reload`](crate::Runner::reload), and goes with the next one.
     pub loaded: bool,
 }
@@ -212,6 +214,7 @@ impl Registration {
                 matcher: Matcher::All,
                 deadline: None,
                 is_policy: false,
+                rules: Arc::default(),
                 loaded: false,
             },
             install: Install(SmallVec::new()),
@@ -336,8 +339,9 @@ impl Registration {
         self
     }
 
-    pub(crate) fn into_policy(mut self) -> Self {
+    pub(crate) fn into_policy(mut self, rules: impl IntoIterator<Item = Arc<str>>) -> Self {
         self.info.is_policy = true;
+        self.info.rules = rules.into_iter().collect();
         self
     }
 }

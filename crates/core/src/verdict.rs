@@ -99,9 +99,10 @@ pub enum Word {
     Reply(Responses),
 }
 
-impl fmt::Display for Word {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Word {
+    /// The word itself, without what it carries.
+    pub const fn name(&self) -> &'static str {
+        match self {
             Self::None => "none",
             Self::Allow => "allow",
             Self::Ask => "ask",
@@ -114,7 +115,13 @@ impl fmt::Display for Word {
             Self::Cancel => "cancel",
             Self::Recover(_) => "recover",
             Self::Reply(_) => "reply",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -172,7 +172,7 @@ async fn a_record_explains_who_was_not_asked() {
             "other tool: No { why: \"it asks for view_file only\" }",
             "conditional: No { why: \"its condition does not hold\" }",
             "denies: Yes { answer: Deny }",
-            "too late: No { why: \"the chain had ended\" }",
+            "too late: TooLate",
             "watches: InBackground",
         ]
     );

@@ -33,6 +33,7 @@ pub mod condition;
 pub mod depth;
 pub mod facts;
 pub mod names;
+mod native;
 pub mod problem;
 mod scope;
 
@@ -42,6 +43,7 @@ pub use condition::{CondError, Condition, Items, Payload, View};
 pub use depth::{MOST_BYTES, MOST_DEPTH, check_depth};
 pub use facts::Facts;
 pub use names::{Attribute, BuiltIn, Names, SCRIPT, Signature, Table, WHEN};
+pub(crate) use native::{Native, Said};
 pub use problem::{Problem, ProblemKind};
 
 use starlark_syntax::syntax::{AstModule, Dialect, DialectTypes};

@@ -1,5 +1,6 @@
 //! What runs the scripts of hook files: the plug for [`tollgate_config`].
 
+mod lazy;
 pub(crate) mod load;
 pub(crate) mod local;
 pub(crate) mod outside;
@@ -11,16 +12,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use serde_json::Value as Json;
-use tollgate_config::script::{ScriptEngine, ScriptLoad};
-use tollgate_config::settings::Settings;
+use tollgate_config::script::{Listed, ScriptEngine, ScriptLoad};
+use tollgate_config::settings::{Host, Settings};
 use tollgate_exec::worker::{Start, WorkerError, Workers, default_most};
-use tollgate_fetch::Client;
+use tollgate_fetch::{Allowlist, Client};
 
 use crate::analysis::bounded;
 use crate::protocol::CodeId;
 use crate::sandbox::Limits;
 use crate::tools::HookTools;
+use lazy::LazyLoad;
 use load::Load;
 pub(crate) use remote::Known;
 
@@ -190,13 +191,24 @@ pub(crate) struct Generation {
     pub(crate) shared: Arc<Shared>,
     /// Its place among the loads; a worker forgets the code of others.
     pub(crate) number: u64,
-    pub(crate) client: Client,
+    /// Made when a hook first asks the web: few do, and it takes its time.
+    client: OnceLock<Client>,
+    /// Whom hooks may ask.
+    allow: Vec<Host>,
     /// All hooks, for those that govern the others.
-    pub(crate) catalogue: OnceLock<Json>,
+    pub(crate) catalogue: OnceLock<Arc<[Listed]>>,
     pub(crate) otherwise: tollgate_core::policy::Otherwise,
 }
 
 impl Generation {
+    /// What asks the web.
+    pub(crate) fn client(&self) -> &Client {
+        self.client.get_or_init(|| {
+            let permit = Allowlist::new(self.allow.clone(), Host::allows);
+            Client::new(tollgate_fetch::Limits::default(), permit)
+        })
+    }
+
     /// The workers, where there are any.
     pub(crate) fn workers(&self) -> Option<Workers<Known>> {
         self.shared.workers()
@@ -211,6 +223,10 @@ impl Generation {
 impl ScriptEngine for Starlark {
     fn load<'a>(&'a self, settings: &Settings) -> Box<dyn ScriptLoad + 'a> {
         Box::new(Load::new(&self.shared, settings))
+    }
+
+    fn load_lazily<'a>(&'a self, settings: &Settings) -> Box<dyn ScriptLoad + 'a> {
+        Box::new(LazyLoad::new(Load::new(&self.shared, settings)))
     }
 }
 

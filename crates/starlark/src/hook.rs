@@ -1,26 +1,27 @@
 //! A script as the handler of events.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use tollgate_config::dialect::harness::Artifact;
+use tollgate_config::dialect::harness::{Artifact, Code};
 use tollgate_core::context::Context;
 use tollgate_core::error::BoxError;
 use tollgate_core::hook::{Ask, BoxFuture, Handle, HookResult};
 use tollgate_core::ledger::{Effect, LogEntry, LogLevel};
 use tollgate_core::neutral::Neutral;
 use tollgate_core::patch::Rewrite;
-use tollgate_core::{Answer, Event};
+use tollgate_core::{Answer, Event, EventRef};
 use tollgate_exec::worker::Workers;
 
-use crate::analysis::{self, CondError};
+use crate::analysis::{self, CondError, Native, Said};
 use crate::answer::{asked, blocked, modified};
+use crate::engine::load::compile;
 use crate::engine::local::{AtOnce, run_on_thread};
 use crate::engine::outside::Outside;
 use crate::engine::remote::{Conversation, unexpected};
 use crate::engine::{Generation, Known, limits_in_worker};
-use crate::payload::{self, Glance, Local, Projected, Whole, without_second_name};
+use crate::payload::{self, Glance, Local, Measure, Projected, Whole, without_second_name};
 use crate::protocol::{CodeId, Request, Response};
 use crate::sandbox::{Decided, Failed, Limits, MakePayload, Part, Ran, SharedProgram};
 
@@ -34,6 +35,8 @@ pub(crate) struct ScriptHook {
     /// Whether nothing of it changes its payload, so that it can have one together with others.
     pub(crate) shares_payload: bool,
     pub(crate) place: Where,
+    /// Its native form, where it has one and is known to be cheap.
+    pub(crate) native: Option<Native>,
     /// The largest payload, in bytes, on which it is known to be cheap.
     pub(crate) most: u64,
     /// How long it may compute.
@@ -61,7 +64,7 @@ enum Held {
 /// Where a script runs.
 pub(crate) enum Where {
     Here {
-        program: SharedProgram,
+        program: Compiled,
         limits: Limits,
         /// Whether it may ask for what takes long.
         asks_outside: bool,
@@ -69,6 +72,21 @@ pub(crate) enum Where {
         only_small: bool,
     },
     Worker(Workers<Known>),
+}
+
+/// A script that is compiled, or will be when it is needed.
+pub(crate) struct Compiled {
+    cell: OnceLock<Result<SharedProgram, Failed>>,
+}
+
+impl Compiled {
+    pub(crate) fn now(program: SharedProgram) -> Self {
+        Self { cell: OnceLock::from(Ok(program)) }
+    }
+
+    pub(crate) const fn later() -> Self {
+        Self { cell: OnceLock::new() }
+    }
 }
 
 /// Why a script gave no answer.
@@ -99,6 +117,7 @@ impl ScriptHook {
             {
                 let only_small = *only_small;
                 let host = AtOnce { generation: &self.generation, cx: ask.cx, only_small };
+                let program = self.compiled(program, *limits)?;
                 program.run(self.event(), &payload.fields, with_when, *limits, &host)
             }
             place => self.elsewhere(place, ask, &payload, with_when).await?,
@@ -113,6 +132,9 @@ impl ScriptHook {
             return Ok(None);
         };
         let view = ask.event.view();
+        if let Some(ran) = self.natively(view, ask.cx, *only_small) {
+            return Ok(Some(ran));
+        }
         let local = ask.memo.get_or_make(|| Local::of(view, ask.cx));
         let Some(measure) = &local.measure else { return Ok(None) };
         if *only_small && measure.size as u64 > self.most {
@@ -135,7 +157,47 @@ impl ScriptHook {
                 payload::on(view, ask.cx, &local.elapsed, heap)
             }
         };
+        let program = self.compiled(program, *limits)?;
         Ok(Some(program.run_on(self.event(), payload, with_when, *limits, &host)))
+    }
+
+    /// Without Starlark, where the condition is known to hold and the event alone is enough.
+    fn natively(&self, event: EventRef<'_>, cx: &impl Context, only_small: bool) -> Option<Ran> {
+        let native = self.native.as_ref()?;
+        let measure = Measure::of_event(event, cx)?;
+        measure.check().ok()?;
+        if only_small && measure.size as u64 > self.most {
+            return None;
+        }
+        let glance = Glance::at(event);
+        match &self.condition {
+            Condition::None => {}
+            Condition::Script => return None,
+            Condition::Native(condition) => match glance.holds(condition, self.event()) {
+                Some(Ok(true)) => {}
+                _ => return None,
+            },
+        }
+        let said = glance.tells(|payload| native.decide(self.event(), payload))?;
+        let decided = match said {
+            Said::Allow => Decided::Allow,
+            Said::Block(reason) => Decided::block(&reason),
+            Said::Ask(reason) => Decided::ask(&reason),
+        };
+        Some(Ran { decided: Ok(decided), effects: Vec::new(), changed_in_place: false })
+    }
+
+    /// The script, compiled by now.
+    fn compiled<'a>(
+        &self,
+        program: &'a Compiled,
+        limits: Limits,
+    ) -> Result<&'a SharedProgram, Unanswered> {
+        let compiled = program.cell.get_or_init(|| {
+            let when = self.artifact.when.as_ref().map(Code::text);
+            compile((self.artifact.script.text(), when, self.may_mutate), limits)
+        });
+        compiled.as_ref().map_err(|failed| self.unanswered(failed))
     }
 
     /// What a run came to, as the answer of its event.
@@ -208,7 +270,8 @@ impl ScriptHook {
                 ))),
             },
             Where::Here { program, limits, .. } => {
-                let (program, fields) = (Arc::clone(program), payload.fields.clone());
+                let program = Arc::clone(self.compiled(program, *limits)?);
+                let fields = payload.fields.clone();
                 run_on_thread(program, self.event(), fields, with_when, *limits, &outside)
                     .await
                     .map_err(Unanswered)

@@ -51,6 +51,21 @@ pub(crate) enum Decided {
     Skip,
 }
 
+impl Decided {
+    /// Refused, and why.
+    pub(crate) fn block(reason: &str) -> Self {
+        let reason =
+            if reason.trim().is_empty() { "Blocked, for no stated reason." } else { reason };
+        Self::Block(reason.to_owned())
+    }
+
+    /// A person is to decide, and why.
+    pub(crate) fn ask(reason: &str) -> Self {
+        let reason = if reason.trim().is_empty() { "Asked, for no stated reason." } else { reason };
+        Self::Ask(reason.to_owned())
+    }
+}
+
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ran {

@@ -9,16 +9,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Bench, Isolation};
+use common::{Bench, Isolation, Lazily};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tollgate_config::script::ScriptEngine;
 use tollgate_core::context::Clock;
 use tollgate_core::prelude::*;
 use tollgate_core::runner::AnyOutcome;
-use tollgate_starlark::Starlark;
 
 /// What the model is told where a hook could not decide.
 const CLOSED: &str = "A required check could not be completed, so this was not allowed.";
@@ -138,11 +139,11 @@ fn rows(name: &str) -> Vec<Row> {
     serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap()
 }
 
-fn bench(engine: &Starlark, row: &Row) -> Bench {
+fn bench(engine: &Arc<dyn ScriptEngine>, row: &Row) -> Bench {
     let texts: Vec<_> =
         row.hooks.iter().map(|(name, hook)| (format!("{name}.md"), hook.text())).collect();
     let files: Vec<_> = texts.iter().map(|(name, text)| (&**name, &**text)).collect();
-    let mut bench = Bench::unchecked(engine.clone(), &files, &row.settings);
+    let mut bench = Bench::of(Arc::clone(engine), &files, &row.settings);
     let info = SessionInfo { workspaces: row.workspaces.clone(), ..SessionInfo::default() };
     let clock = Clock::by_hand();
     clock.advance(Duration::from_secs_f64(row.elapsed));
@@ -246,9 +247,14 @@ impl Different {
 async fn run(table: &str) {
     let rows = rows(table);
     let mut different = Vec::new();
-    for isolation in Isolation::ALL {
+    let lazily =
+        Isolation::ALL.into_iter().flat_map(|isolation| [(isolation, false), (isolation, true)]);
+    for (isolation, lazily) in lazily {
         // One for all: what one row left in a worker is to be of no concern to the next.
-        let engine = isolation.engine();
+        let engine: Arc<dyn ScriptEngine> = match isolation.engine() {
+            engine if lazily => Arc::new(Lazily(engine)),
+            engine => Arc::new(engine),
+        };
         for row in &rows {
             let bench = bench(&engine, row);
             let mut turn = bench.turn.clone();
@@ -258,7 +264,10 @@ async fn run(table: &str) {
                 }
                 let said = check(&bench, &turn, step).await;
                 if !said.is_empty() {
-                    let at = format!("{table}: {}, step {number}, {isolation:?}", row.name);
+                    let at = format!(
+                        "{table}: {}, step {number}, {isolation:?}, lazily: {lazily}",
+                        row.name
+                    );
                     different.push(format!("{at}:\n{}", said.join("\n")));
                 }
             }

@@ -35,20 +35,23 @@ const WINDOW: usize = 160;
 /// assert!(text.contains("hooks.json:1:8"));
 /// ```
 pub fn render(diagnostic: &Diagnostic, colours: Colours) -> String {
+    render_as(diagnostic, &diagnostic.file.path().to_string_lossy(), colours)
+}
+
+/// As [`render`], with another name for the file: the path as a person would write it.
+pub fn render_as(diagnostic: &Diagnostic, path: &str, colours: Colours) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(&diagnostic.message).id(diagnostic.code.id());
-    let path = diagnostic.file.path().to_string_lossy();
     let mut group = Group::with_title(title);
     let windows = windows(diagnostic);
     for Window { part, annotations } in &windows {
         let text = diagnostic.file.text().get(part.clone()).unwrap_or_default();
-        let mut snippet = Snippet::source(text)
-            .line_start(diagnostic.file.line(part.start) as usize)
-            .path(path.as_ref());
+        let mut snippet =
+            Snippet::source(text).line_start(diagnostic.file.line(part.start) as usize).path(path);
         for (range, label) in annotations {
             let kind =
                 if label.is_some() { AnnotationKind::Context } else { AnnotationKind::Primary };
@@ -61,7 +64,7 @@ pub fn render(diagnostic: &Diagnostic, colours: Colours) -> String {
         group = group.element(snippet);
     }
     if windows.is_empty() {
-        group = group.element(annotate_snippets::Origin::path(path.as_ref()));
+        group = group.element(annotate_snippets::Origin::path(path));
     }
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(help));

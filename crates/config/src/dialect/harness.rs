@@ -12,6 +12,7 @@ mod test_block;
 
 use std::time::Duration;
 
+pub(crate) use artifact::read_hook;
 pub use artifact::{Artifact, Key, read_artifact};
 pub use code::Code;
 pub use file::schema as frontmatter_schema;

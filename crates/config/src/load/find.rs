@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use tollgate_core::dialect::Layer;
 
 use crate::diagnostic::{Code, Diagnostic, Report};
-use crate::dialect::harness::{Artifact, LARGEST_SCRIPT, read_artifact};
+use crate::dialect::harness::{Artifact, LARGEST_SCRIPT, read_artifact, read_hook};
 use crate::dialect::{FileHook, HookFile};
 use crate::layers::{Format, Place, Places, list};
 use crate::read::read;
@@ -45,19 +45,29 @@ impl Found {
     }
 }
 
+/// Whether the tests in hook files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tests {
+    Read,
+    /// They are of no use to who fires an event.
+    PassedOver,
+}
+
 /// The files of all layers, in their order, and what is to be said of others.
-pub(super) fn find_all(places: &Places) -> (Vec<Found>, Vec<Diagnostic>) {
+pub(super) fn find_all(places: &Places, tests: Tests) -> (Vec<Found>, Vec<Diagnostic>) {
     let mut found: Vec<Found> = Vec::new();
     let mut said = Vec::new();
     let (policies, commands): (Vec<Place>, Vec<Place>) =
         places.files().into_iter().partition(|place| matches!(place.format, Format::Policy));
-    found.extend(commands.into_iter().filter_map(find));
+    found.extend(commands.into_iter().filter_map(|place| find(place, tests)));
     for folder in places.folders() {
         let place = |path| Place { layer: folder.layer, format: Format::Markdown, path };
         match list(&folder) {
             Ok(listing) => {
                 said.extend(listing.slips);
-                found.extend(listing.files.into_iter().map(place).filter_map(find));
+                found.extend(
+                    listing.files.into_iter().map(place).filter_map(|place| find(place, tests)),
+                );
             }
             Err(diagnostic) => found.push(Found {
                 place: place(folder.path.clone()),
@@ -68,19 +78,28 @@ pub(super) fn find_all(places: &Places) -> (Vec<Found>, Vec<Diagnostic>) {
             }),
         }
     }
-    found.extend(policies.into_iter().filter_map(find));
+    found.extend(policies.into_iter().filter_map(|place| find(place, tests)));
     found.sort_by_key(|found| found.place.layer);
     said.extend(no_file_twice(&mut found));
     said.extend(same_names(&found));
     (found, said)
 }
 
+/// Files that were named, in the order in which they were.
+pub(super) fn find_named(places: &[Place], tests: Tests) -> (Vec<Found>, Vec<Diagnostic>) {
+    let mut found: Vec<Found> =
+        places.iter().filter_map(|place| find(place.clone(), tests)).collect();
+    let mut said = no_file_twice(&mut found);
+    said.extend(same_names(&found));
+    (found, said)
+}
+
 /// Reads one file, as far as it is there.
-fn find(place: Place) -> Option<Found> {
+fn find(place: Place, tests: Tests) -> Option<Found> {
     let (source, file, diagnostics) = match read(&place.path) {
         Ok(None) => return None,
         Ok(Some(source)) => {
-            let (file, diagnostics) = parse(&place, &source);
+            let (file, diagnostics) = parse(&place, &source, tests);
             (source, file, diagnostics)
         }
         Err(diagnostic) => (Arc::clone(&diagnostic.file), None, vec![diagnostic]),
@@ -88,12 +107,19 @@ fn find(place: Place) -> Option<Found> {
     Some(Found { place, source, file, diagnostics, is_folder: false })
 }
 
-fn parse(place: &Place, source: &Arc<SourceFile>) -> (Option<Parsed>, Vec<Diagnostic>) {
+fn parse(
+    place: &Place,
+    source: &Arc<SourceFile>,
+    tests: Tests,
+) -> (Option<Parsed>, Vec<Diagnostic>) {
     let mut report = Report::new(Arc::clone(source));
     let parsed = match place.format {
         Format::Commands(dialect) => dialect.parse(&mut report, place.layer).map(Parsed::Commands),
         Format::Markdown => {
-            let (artifact, diagnostics) = read_artifact(source);
+            let (artifact, diagnostics) = match tests {
+                Tests::Read => read_artifact(source),
+                Tests::PassedOver => read_hook(source),
+            };
             return (artifact.map(|artifact| Parsed::Hook(Arc::new(artifact))), diagnostics);
         }
         Format::Policy => {

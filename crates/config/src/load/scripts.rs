@@ -8,7 +8,7 @@ use tollgate_core::event::{
     ToolPost, ToolPre, TurnEnd, TurnStart,
 };
 use tollgate_core::hook::{Ask, BoxFuture, Handle, HandleEvery, HookResult};
-use tollgate_core::{Dialect, Event, Kind, Registration};
+use tollgate_core::{Dialect, Event, Kind, Mode, Registration};
 
 use super::{FileState, Loaded, Loader};
 use crate::command::{Closed, GRACE};
@@ -34,6 +34,10 @@ impl Loader<'_> {
         if !artifact.enabled {
             self.catalogue.push(Listed::script(place, artifact));
             return FileState::Off;
+        }
+        if !self.is_wanted(artifact.event.kinds) {
+            self.catalogue.push(Listed::script(place, artifact));
+            return FileState::InForce;
         }
         let Some(seal) = self.condition(place, &artifact.source, seal) else {
             return FileState::Changed;
@@ -65,6 +69,9 @@ impl Loader<'_> {
         source: &Arc<SourceFile>,
         seal: Option<&Arc<Seal>>,
     ) -> FileState {
+        if !self.is_wanted(&[Kind::ToolPre]) {
+            return FileState::InForce;
+        }
         let Some(seal) = self.condition(place, source, seal) else { return FileState::Changed };
         let ask =
             |scripts: &mut dyn ScriptLoad, report: &mut Report| scripts.policy(place.layer, report);
@@ -72,7 +79,8 @@ impl Loader<'_> {
         let path = place.path.display().to_string();
         if let Some(seal) = seal {
             // The rules are not ours to wrap, so who looks at their file stands before all others.
-            let watch = Registration::on::<ToolPre, _>(path.as_str(), Watch { seal })
+            let watch = Registration::on::<ToolPre, _>("policy-seal", Watch { seal })
+                .mode(Mode::Decide)
                 .dialect(Dialect::Native)
                 .layer(place.layer)
                 .priority(i64::MIN)
@@ -133,11 +141,12 @@ impl Loader<'_> {
 
     /// All files are taken.
     pub(super) fn done(self) -> Loaded {
-        let Self { loaded, scripts, mut catalogue, .. } = self;
+        let Self { mut loaded, scripts, mut catalogue, .. } = self;
+        // As they run. Those of one file are in their order already.
+        catalogue.sort_by_key(|hook| (hook.priority.unwrap_or(0), hook.layer));
+        loaded.catalogue = catalogue.into();
         if let Some(scripts) = scripts {
-            // As they run. Those of one file are in their order already.
-            catalogue.sort_by_key(|hook| (hook.priority.unwrap_or(0), hook.layer));
-            scripts.done(catalogue);
+            scripts.done(&loaded.catalogue);
         }
         loaded
     }
@@ -226,11 +235,12 @@ impl Listed {
             layer: place.layer,
             path: place.path.clone(),
             line: artifact.line(),
+            command: None,
             when: artifact.when.as_ref().map(Text::text).map(str::to_owned),
             timeout: artifact.timeout,
             description: artifact.description.clone(),
             enabled: artifact.enabled,
-            has_tests: !artifact.tests.is_empty(),
+            has_tests: artifact.has_tests,
         }
     }
 
@@ -243,6 +253,7 @@ impl Listed {
             layer: place.layer,
             path: place.path.clone(),
             line,
+            command: Some(hook.command.clone()),
             when: None,
             timeout: hook.time,
             description: None,

@@ -1,23 +1,25 @@
 //! Whether a project's hooks may run.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 
 use tollgate_core::dialect::Layer;
 
-use super::{Found, cwd, find_all};
+use super::{Found, Tests, cwd, find_all};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layers::{Format, Places};
-use crate::trust::{
-    Change, Seal, Store, Survey, SurveyError, Surveyed, SurveyedCommand, TrustState,
-};
+use crate::trust::{Change, Seal, Store, Survey, SurveyError, Surveyed, SurveyedCommand};
 
 /// Whether the project's hooks may run.
 pub(super) enum Trust {
     /// There is nothing to trust.
     NoProject,
+    /// All files count as trusted.
+    Given,
     Untrusted,
-    Trusted(Box<Survey>, Arc<Seal>),
+    /// As it is. What holds it to that is made when a hook needs it.
+    Trusted(Box<Survey>, OnceCell<Arc<Seal>>),
     Changed(Vec<Change>),
     /// It cannot be told.
     Unknown(Box<Diagnostic>),
@@ -34,10 +36,12 @@ impl Trust {
             Err(error) => return Self::Unknown(Box::new(error.diagnostic())),
         };
         match Survey::new(root, &files) {
-            Ok(survey) => match store.state(&survey) {
-                TrustState::Untrusted => Self::Untrusted,
-                TrustState::Trusted(seal) => Self::Trusted(Box::new(survey), seal),
-                TrustState::Changed(changes) => Self::Changed(changes),
+            Ok(survey) => match store.changes(&survey) {
+                None => Self::Untrusted,
+                Some(changes) if changes.is_empty() => {
+                    Self::Trusted(Box::new(survey), OnceCell::new())
+                }
+                Some(changes) => Self::Changed(changes),
             },
             Err(error) => {
                 let root = root.canonicalize().unwrap_or_else(|_| root.clone());
@@ -52,13 +56,13 @@ impl Trust {
 
     /// Whether a file of this layer takes part.
     pub(super) const fn admits(&self, layer: Layer) -> bool {
-        !matches!(layer, Layer::Project) || matches!(self, Self::Trusted(..))
+        !matches!(layer, Layer::Project) || matches!(self, Self::Trusted(..) | Self::Given)
     }
 }
 
 /// Whether the project is trusted as it is.
 pub(super) fn is_trusted(places: &Places) -> bool {
-    let (found, _) = find_all(places);
+    let (found, _) = find_all(places, Tests::PassedOver);
     matches!(Trust::of(places, &found), Trust::Trusted(..))
 }
 
@@ -93,6 +97,6 @@ fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
 /// What a person would be asked to trust in a project: its hook files and what they run.
 pub fn survey(places: &Places) -> Result<Survey, SurveyError> {
     let root = places.project.clone().unwrap_or_default();
-    let (found, _) = find_all(places);
+    let (found, _) = find_all(places, Tests::PassedOver);
     Survey::new(&root, &all_surveyed(places, &found, &root))
 }

@@ -123,7 +123,7 @@ impl fmt::Debug for Sealed {
 
 impl Seal {
     /// The seal of everything in a survey that was found to be what was trusted.
-    pub(super) fn of(survey: &Survey) -> Self {
+    pub(crate) fn of(survey: &Survey) -> Self {
         let pins = survey.found().map(|found| Arc::new(Sealed::new(survey.root(), found)));
         Self::with(survey.root().to_path_buf(), pins.collect())
     }

@@ -203,15 +203,17 @@ impl Store {
 
     /// In which state a project is.
     pub fn state(&self, survey: &Survey) -> TrustState {
-        let Some(project) = self.content.projects.get(&key(survey.root())) else {
-            return TrustState::Untrusted;
-        };
-        let changes = changes(&project.pins, survey);
-        if changes.is_empty() {
-            TrustState::Trusted(Arc::new(Seal::of(survey)))
-        } else {
-            TrustState::Changed(changes)
+        match self.changes(survey) {
+            None => TrustState::Untrusted,
+            Some(changes) if changes.is_empty() => TrustState::Trusted(Arc::new(Seal::of(survey))),
+            Some(changes) => TrustState::Changed(changes),
         }
+    }
+
+    /// What is different from what was trusted; none where nothing was.
+    pub(crate) fn changes(&self, survey: &Survey) -> Option<Vec<Change>> {
+        let project = self.content.projects.get(&key(survey.root()))?;
+        Some(changes(&project.pins, survey))
     }
 
     fn change(

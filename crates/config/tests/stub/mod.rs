@@ -70,8 +70,8 @@ impl ScriptLoad for &Stub {
         ))
     }
 
-    fn done(self: Box<Self>, catalogue: Vec<Listed>) {
-        self.catalogues.lock().unwrap().push(catalogue);
+    fn done(self: Box<Self>, catalogue: &Arc<[Listed]>) {
+        self.catalogues.lock().unwrap().push(catalogue.to_vec());
     }
 }
 

@@ -357,11 +357,13 @@ impl Policies {
     /// The hook that enforces them, for a runner.
     pub fn into_registration(self) -> Registration {
         let matcher = self.inner.matcher();
+        let rules: Vec<_> =
+            self.inner.rules.iter().map(|labelled| Arc::clone(&labelled.label)).collect();
         Registration::on::<ToolPre, _>("policy", self)
             .matching(matcher)
             .dialect(Dialect::Native)
             .mode(Mode::Decide)
-            .into_policy()
+            .into_policy(rules)
     }
 }
 

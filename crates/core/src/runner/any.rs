@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::{Outcome, Parts, Runner};
 use crate::context::{Context, OperationContext};
 use crate::event::{AnyEvent, Event, for_each_event};
-use crate::extra;
-use crate::record::Record;
+use crate::extra::{self, Additions, Extra as _};
+use crate::record::{Explained, Record};
 use crate::verdict::{Permission, Verdict, Word};
 
 /// The outcome of a dispatch, in neutral words.
@@ -21,6 +21,8 @@ pub struct AnyOutcome {
     pub reason: String,
     /// What hooks added, if anything.
     pub extra: Option<Value>,
+    /// The same, in its neutral form.
+    pub additions: Additions,
     /// The payload as it is in the end.
     pub event: AnyEvent,
     /// What happened, and why.
@@ -35,6 +37,7 @@ impl<E: Event + Into<AnyEvent>> From<Outcome<E>> for AnyOutcome {
             permission: verdict.permission(),
             reason: verdict.reason().to_owned(),
             extra: extra::to_value(&extra),
+            additions: extra.additions(),
             event: event.into(),
             record,
         }
@@ -73,3 +76,21 @@ macro_rules! define_dispatch_any {
 }
 
 for_each_event!(define_dispatch_any);
+
+macro_rules! define_explain {
+    ($(
+        $(#[$doc:meta])*
+        $event:ident = $name:literal { $($rest:tt)* }
+    )*) => {
+        impl AnyOutcome {
+            /// Tells of every hook of the event whether it was asked, and why not.
+            pub fn explain(&self) -> Vec<Explained> {
+                match &self.event {
+                    $(AnyEvent::$event(event) => self.record.explain(event),)*
+                }
+            }
+        }
+    };
+}
+
+for_each_event!(define_explain);

@@ -16,6 +16,7 @@ use super::calls;
 use super::condition::Condition;
 use super::facts::Facts;
 use super::names::{BuiltIn, Names, nearest, quoted};
+use super::native::Native;
 use super::parse;
 use super::problem::{Problem, ProblemKind, range};
 use super::scope::{NoPayload, Scope};
@@ -33,6 +34,8 @@ pub struct Checked {
     pub asks: Option<Range<usize>>,
     /// Whether it may run in process.
     pub bounded: Bounded,
+    /// Its native form, where it has one.
+    pub(crate) native: Option<Native>,
 }
 
 /// A condition without errors.
@@ -69,7 +72,8 @@ pub fn check_script(text: &str, names: &dyn Names) -> Result<Checked, Vec<Proble
     }
     let facts = Facts::of_script(&ast, names);
     let bounded = bounded(&ast, names);
-    Ok(Checked { ast, warnings: problems, facts, asks, bounded })
+    let native = Native::of(&ast);
+    Ok(Checked { ast, warnings: problems, facts, asks, bounded, native })
 }
 
 /// Checks a condition: one expression over `payload` and `event`.

@@ -5,12 +5,14 @@
 //! them, what raises an error included: a test holds random conditions and payloads against the real interpreter. What
 //! is not covered has no native form, and Starlark evaluates it.
 
-mod compile;
-mod eval;
+pub(super) mod compile;
+pub(super) mod eval;
+mod simple;
 mod view;
 
 pub use view::{Items, Payload, View};
 
+use compile::Within;
 use starlark_syntax::syntax::ast::{AstExpr, StmtP};
 
 /// A condition in native form.
@@ -49,8 +51,20 @@ impl Condition {
         }
     }
 
+    /// As [`compile`](Self::compile), for the plainest conditions alone, and without the language's parser.
+    ///
+    /// ```
+    /// use tollgate_starlark::analysis::Condition;
+    ///
+    /// assert!(Condition::recognise(r#"payload["name"] in ["run_command", "view_file"]"#).is_some());
+    /// assert!(Condition::recognise(r#"payload["name"].startswith("run")"#).is_none());
+    /// ```
+    pub fn recognise(text: &str) -> Option<Condition> {
+        simple::node(text.trim_end()).map(|root| Condition { root })
+    }
+
     pub(super) fn of_expression(expression: &AstExpr) -> Option<Condition> {
-        Some(Condition { root: compile::node(expression)? })
+        Some(Condition { root: compile::node(expression, Within::Condition)? })
     }
 
     /// Whether it holds for an event, by its name, and a payload.

@@ -51,15 +51,12 @@ pub(super) fn register(builder: &mut GlobalsBuilder) {
 
     /// Refuse, and tell the model why.
     fn block(reason: &str) -> anyhow::Result<DecisionValue> {
-        let reason =
-            if reason.trim().is_empty() { "Blocked, for no stated reason." } else { reason };
-        Ok(DecisionValue(Decided::Block(reason.to_owned())))
+        Ok(DecisionValue(Decided::block(reason)))
     }
 
     /// Have a person decide, and tell them why.
     fn ask(reason: &str) -> anyhow::Result<DecisionValue> {
-        let reason = if reason.trim().is_empty() { "Asked, for no stated reason." } else { reason };
-        Ok(DecisionValue(Decided::Ask(reason.to_owned())))
+        Ok(DecisionValue(Decided::ask(reason)))
     }
 
     /// Rewrite these fields of the payload, and go on.

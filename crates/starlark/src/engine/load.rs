@@ -4,16 +4,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tollgate_config::diagnostic::{Code as Problems, Report};
 use tollgate_config::dialect::harness::{Artifact, Code};
 use tollgate_config::script::{Listed, Script, ScriptLoad};
-use tollgate_config::settings::{Host, Otherwise, Settings};
+use tollgate_config::settings::{Otherwise, Settings};
 use tollgate_config::source::Span;
 use tollgate_core::dialect::Layer;
 use tollgate_core::{Kind, Registration};
-use tollgate_fetch::{Allowlist, Client};
 
 use super::remote::{NotCompiled, ProgramText};
 use super::{
@@ -22,8 +22,8 @@ use super::{
 };
 use crate::analysis::{self, Bounded, Facts, Problem, ProblemKind, bounded, depth};
 use crate::answer::cannot_ask;
-use crate::hook::{Condition, ScriptHook, Where};
-use crate::sandbox::{Failed, Limits, Part, Program};
+use crate::hook::{Compiled, Condition, ScriptHook, Where};
+use crate::sandbox::{Failed, Limits, Part, Program, SharedProgram};
 
 pub(super) struct Load<'e> {
     shared: &'e Arc<Shared>,
@@ -32,11 +32,11 @@ pub(super) struct Load<'e> {
 
 impl<'e> Load<'e> {
     pub(super) fn new(shared: &'e Arc<Shared>, settings: &Settings) -> Self {
-        let permit = Allowlist::new(settings.http.allow.clone(), Host::allows);
         let generation = Arc::new(Generation {
             shared: Arc::clone(shared),
             number: shared.loads.fetch_add(1, Ordering::Relaxed) + 1,
-            client: Client::new(tollgate_fetch::Limits::default(), permit),
+            client: OnceLock::new(),
+            allow: settings.http.allow.clone(),
             catalogue: OnceLock::new(),
             otherwise: match settings.policy.otherwise {
                 Otherwise::Open => tollgate_core::policy::Otherwise::Open,
@@ -44,6 +44,15 @@ impl<'e> Load<'e> {
             },
         });
         Self { shared, generation }
+    }
+
+    /// What a load has begun, taken up again.
+    pub(super) fn of(shared: &'e Arc<Shared>, generation: &Arc<Generation>) -> Self {
+        Self { shared, generation: Arc::clone(generation) }
+    }
+
+    pub(super) const fn parts(&self) -> (&Arc<Shared>, &Arc<Generation>) {
+        (self.shared, &self.generation)
     }
 
     /// The largest payload on which a script is known to be cheap. To look into a command takes
@@ -61,6 +70,30 @@ impl<'e> Load<'e> {
 
 impl ScriptLoad for Load<'_> {
     fn hook(&mut self, artifact: &Arc<Artifact>, report: &mut Report) -> Option<Script> {
+        let (hook, time) = self.make(artifact, report, false)?;
+        Some(Script { handler: Arc::new(hook), time })
+    }
+
+    fn policy(&mut self, layer: Layer, report: &mut Report) -> Option<Registration> {
+        super::policy::load(&self.generation, layer, report)
+    }
+
+    fn done(self: Box<Self>, catalogue: &Arc<[Listed]>) {
+        let _ = self.generation.catalogue.set(Arc::clone(catalogue));
+    }
+}
+
+impl Load<'_> {
+    /// Checks and compiles a hook. Also tells how long it may take as a whole.
+    ///
+    /// Where it is to be made lazily and has a native form, it is compiled when that does not suffice: what is nothing
+    /// but a function cannot fail before it is called.
+    pub(super) fn make(
+        &self,
+        artifact: &Arc<Artifact>,
+        report: &mut Report,
+        lazily: bool,
+    ) -> Option<(ScriptHook, Duration)> {
         let script = analysis::check_script(artifact.script.text(), &analysis::SCRIPT);
         let when = artifact
             .when
@@ -110,10 +143,15 @@ impl ScriptLoad for Load<'_> {
         let id = self.shared.next_code();
         let when_text = artifact.when.as_ref().map(Code::text);
         let program = (artifact.script.text(), when_text, script.facts.may_mutate);
+        let is_cheap = expensive.is_none() && !self.shared.isolate_all;
+        let native = script.native.filter(|_| is_cheap);
+        let later = lazily && native.is_some();
         let place = match (&self.shared.isolation, expensive) {
-            (Isolation::InProcess, _) => here(program, limits_in_worker(time), asks_outside, false),
+            (Isolation::InProcess, _) => {
+                here(program, limits_in_worker(time), asks_outside, false, later)
+            }
             (_, None) if !self.shared.isolate_all => {
-                here(program, limits_here(time), asks_outside, true)
+                here(program, limits_here(time), asks_outside, true, later)
             }
             (Isolation::Workers(Ok(workers)), expensive) => {
                 let limits = limits_in_worker(time);
@@ -136,16 +174,7 @@ impl ScriptLoad for Load<'_> {
         let place = match place {
             Ok(place) => place,
             Err(failed) => {
-                let (code, at) = match failed.at {
-                    Some((Part::When, at)) => {
-                        (artifact.when.as_ref().unwrap_or(&artifact.script), at)
-                    }
-                    Some((Part::Script, at)) => (&artifact.script, at),
-                    None => (&artifact.script, 0),
-                };
-                report
-                    .add(Problems::ScriptFails, code.span(at..at), failed.message)
-                    .help("what stands outside of functions runs when the hook is loaded");
+                tell_of_failure(report, artifact, failed);
                 return None;
             }
         };
@@ -157,35 +186,49 @@ impl ScriptLoad for Load<'_> {
             may_mutate: script.facts.may_mutate,
             shares_payload,
             place,
+            native,
             most,
             time,
         };
-        Some(Script { handler: Arc::new(hook), time: whole })
-    }
-
-    fn policy(&mut self, layer: Layer, report: &mut Report) -> Option<Registration> {
-        super::policy::load(&self.generation, layer, report)
-    }
-
-    fn done(self: Box<Self>, catalogue: Vec<Listed>) {
-        let all = catalogue.iter().map(listed).collect();
-        let _ = self.generation.catalogue.set(all);
+        Some((hook, whole))
     }
 }
 
-/// Compiles it here, with as much stack as its depth may take.
+/// A place here, with the script compiled by now, or when it is needed.
 fn here(
-    (script, when, may_mutate): ProgramText<'_>,
+    program: ProgramText<'_>,
     limits: Limits,
     asks_outside: bool,
     only_small: bool,
+    later: bool,
 ) -> Result<Where, Failed> {
+    let program = if later { Compiled::later() } else { Compiled::now(compile(program, limits)?) };
+    Ok(Where::Here { program, limits, asks_outside, only_small })
+}
+
+/// Compiles a script, with as much stack as its depth may take.
+pub(crate) fn compile(
+    (script, when, may_mutate): ProgramText<'_>,
+    limits: Limits,
+) -> Result<SharedProgram, Failed> {
     let heights = [Some(script), when].into_iter().flatten().map(depth::height);
     let height = heights.filter_map(Result::ok).max().unwrap_or(0);
     let compile = || Program::compile(script, when, may_mutate, limits);
     let program = depth::with_stack(height, compile)
         .map_err(|error| Failed::new(format!("no thread could be started for it: {error}")))??;
-    Ok(Where::Here { program: Arc::new(program), limits, asks_outside, only_small })
+    Ok(Arc::new(program))
+}
+
+/// Says that a script fails before it is asked.
+fn tell_of_failure(report: &mut Report, artifact: &Artifact, failed: Failed) {
+    let (code, at) = match failed.at {
+        Some((Part::When, at)) => (artifact.when.as_ref().unwrap_or(&artifact.script), at),
+        Some((Part::Script, at)) => (&artifact.script, at),
+        None => (&artifact.script, 0),
+    };
+    report
+        .add(Problems::ScriptFails, code.span(at..at), failed.message)
+        .help("what stands outside of functions runs when the hook is loaded");
 }
 
 /// Says that a hook asks a person where there is nothing to ask about.
@@ -253,7 +296,7 @@ const fn code_of(kind: ProblemKind) -> Problems {
 }
 
 /// A hook as `hooks.list()` shows it. What its file does not say is there and `None`.
-fn listed(hook: &Listed) -> Json {
+pub(super) fn listed(hook: &Listed) -> Json {
     json!({
         "name": hook.name,
         "dialect": hook.dialect,

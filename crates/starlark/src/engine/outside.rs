@@ -7,6 +7,7 @@ use tollgate_core::context::{Context, OperationContext};
 use tollgate_fetch::{Method, Request};
 
 use super::Generation;
+use super::load::listed;
 use crate::host::{Call, HttpCall, Reply};
 use crate::tools::ToolRequest;
 
@@ -59,7 +60,10 @@ impl Generation {
                 ledger.cache_get(&key).map_or(Json::Null, |value| json!([value]))
             }
             Call::Metrics => ledger.metrics().into(),
-            Call::Hooks => self.catalogue.get().cloned().unwrap_or_else(|| json!([])),
+            Call::Hooks => {
+                let all = self.catalogue.get().map(|all| all.iter().map(listed).collect());
+                all.unwrap_or_else(|| json!([]))
+            }
             call @ (Call::Http(_) | Call::Tool { .. }) => return Err(call),
         }))
     }
@@ -68,7 +72,8 @@ impl Generation {
         let method: Method = call.method.parse().map_err(|_| "no such method".to_owned())?;
         let mut request = Request::new(method, call.url).body(call.body);
         request.headers = call.headers;
-        let response = self.client.send(request, time).await.map_err(|error| error.to_string())?;
+        let response =
+            self.client().send(request, time).await.map_err(|error| error.to_string())?;
         let headers: Map<String, Json> = response
             .headers
             .iter()

@@ -3,12 +3,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::hooks::Hooks;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
+use tollgate_config::script::{ScriptEngine, ScriptLoad};
+use tollgate_config::settings::Settings;
 use tollgate_core::prelude::*;
 use tollgate_starlark::Starlark;
 
@@ -33,6 +36,16 @@ impl Isolation {
             Self::Mixed => with_worker(),
             Self::InProcess => Starlark::in_process(),
         }
+    }
+}
+
+/// Compiles scripts when they are asked, as a program that is started for one event does.
+#[derive(Debug)]
+pub(crate) struct Lazily(pub(crate) Starlark);
+
+impl ScriptEngine for Lazily {
+    fn load<'a>(&'a self, settings: &Settings) -> Box<dyn ScriptLoad + 'a> {
+        self.0.load_lazily(settings)
     }
 }
 
@@ -61,6 +74,15 @@ impl Bench {
 
     /// Whatever is wrong with the files.
     pub(crate) fn unchecked(engine: Starlark, files: &[(&str, &str)], settings: &str) -> Self {
+        Self::of(Arc::new(engine), files, settings)
+    }
+
+    /// The same, with any engine.
+    pub(crate) fn of(
+        engine: Arc<dyn ScriptEngine>,
+        files: &[(&str, &str)],
+        settings: &str,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let places = Places::below(directory.path());
         let user = places.user.clone().unwrap();
@@ -73,7 +95,8 @@ impl Bench {
         if !settings.is_empty() {
             fs::write(user.join("config.toml"), settings).unwrap();
         }
-        let hooks = Hooks::open(Setup::new(places).scripts(engine)).unwrap();
+        let setup = Setup { scripts: Some(engine), ..Setup::new(places) };
+        let hooks = Hooks::open(setup).unwrap();
         let session = SessionContext::new(SessionInfo::default());
         let turn = session.turn();
         Self { directory, hooks, session, turn }

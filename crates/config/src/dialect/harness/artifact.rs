@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Code, TestBlock, file};
+use super::{Code, TestBlock, blocks, file};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::EventName;
 use crate::source::{SourceFile, Span};
@@ -33,8 +33,10 @@ pub struct Artifact {
     pub description: Option<String>,
     /// The Markdown behind the frontmatter.
     pub body: Span,
-    /// The tests in the body.
+    /// The tests in the body, where they were read.
     pub tests: Vec<TestBlock>,
+    /// Whether there are any.
+    pub has_tests: bool,
     /// The keys of the frontmatter, in their order.
     pub keys: Vec<Key>,
 }
@@ -70,6 +72,13 @@ impl Artifact {
 /// ```
 pub fn read_artifact(file: &Arc<SourceFile>) -> (Option<Artifact>, Vec<Diagnostic>) {
     let mut report = Report::new(Arc::clone(file));
-    let artifact = file::parse(&mut report);
+    let artifact = file::parse(&mut report, blocks::read);
+    (artifact, report.into_diagnostics())
+}
+
+/// As [`read_artifact`], for who wants to run it: its tests are passed over.
+pub(crate) fn read_hook(file: &Arc<SourceFile>) -> (Option<Artifact>, Vec<Diagnostic>) {
+    let mut report = Report::new(Arc::clone(file));
+    let artifact = file::parse(&mut report, |_, _, _| Vec::new());
     (artifact, report.into_diagnostics())
 }

@@ -29,6 +29,16 @@ const GIVEN: &[&str] = &["cache", "metrics", "http", "tools", "hooks"];
 /// The key under which it stands in the payload.
 const GIVEN_KEY: &str = "$given";
 
+/// Whether a body has lines that look as if they began tests, without reading it as Markdown.
+pub(super) fn may_have_tests(file: &SourceFile, body: Span) -> bool {
+    let text = file.text().get(body.start..body.end).unwrap_or_default();
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        let info = line.trim_start_matches(['`', '~']);
+        line.len() - info.len() >= 3 && info.split_whitespace().next() == Some(WORD)
+    })
+}
+
 /// The tests of a body.
 pub(super) fn read(file: &Arc<SourceFile>, body: Span, report: &mut Report) -> Vec<TestBlock> {
     let text = file.text().get(body.start..body.end).unwrap_or_default();

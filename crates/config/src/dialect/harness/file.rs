@@ -91,12 +91,15 @@ const KEYS: &[&str] = &["event", "script", "priority", "when", "enabled", "timeo
 
 /// Reads a file. Everything that is wrong with it goes into the report; a file with an error gives
 /// nothing.
-pub(super) fn parse(report: &mut Report) -> Option<Artifact> {
+pub(super) fn parse(
+    report: &mut Report,
+    tests: impl FnOnce(&Arc<SourceFile>, Span, &mut Report) -> Vec<super::TestBlock>,
+) -> Option<Artifact> {
     let file = Arc::clone(report.file());
     let parts = parts(&file, report)?;
     let entries = entries(&file, parts.frontmatter, report);
     // What the body says is said even where the frontmatter says nothing.
-    let tests = blocks::read(&file, parts.body, report);
+    let tests = tests(&file, parts.body, report);
     let mut reader = Reader {
         file: &file,
         report,
@@ -122,6 +125,7 @@ pub(super) fn parse(report: &mut Report) -> Option<Artifact> {
         timeout: read.timeout,
         description: read.description,
         body: parts.body,
+        has_tests: !tests.is_empty() || blocks::may_have_tests(&file, parts.body),
         tests,
         keys,
     };

@@ -1,5 +1,7 @@
 //! The frontmatter of a hook file: where it is, and its keys and values with their places.
 
+mod plain;
+
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
 
 use crate::diagnostic::{Code, Report};
@@ -171,6 +173,12 @@ const MOST: usize = 64;
 /// The keys and values of the frontmatter, in their order. None where they cannot be told; what
 /// is wrong with them is said in any case.
 pub(super) fn entries(file: &SourceFile, at: Span, report: &mut Report) -> Option<Vec<Entry>> {
+    let text = file.text().get(at.start..at.end).unwrap_or_default();
+    plain::entries(text, at.start).or_else(|| parsed(file, at, report))
+}
+
+/// The same, by a parser of YAML.
+fn parsed(file: &SourceFile, at: Span, report: &mut Report) -> Option<Vec<Entry>> {
     let text = file.text().get(at.start..at.end).unwrap_or_default();
     let options = granit_parser::options! {
         disallow_directives: true,

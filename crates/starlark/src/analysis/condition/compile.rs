@@ -7,10 +7,14 @@ use super::view::{Items, Payload, View};
 
 /// An expression.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(in crate::analysis) enum Node {
     Constant(Constant),
     Payload,
     Event,
+    /// A variable of a script, by its place among them.
+    Local(usize),
+    /// `left + right`, of texts.
+    Join(Box<Node>, Box<Node>),
     /// `of[key]`
     Index(Box<Node>, Key),
     /// `of.get(key)`, `of.get(key, default)`
@@ -42,7 +46,7 @@ pub(super) enum Node {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Constant {
+pub(in crate::analysis) enum Constant {
     None,
     Bool(bool),
     Int(i128),
@@ -54,16 +58,16 @@ pub(super) enum Constant {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Constants(Vec<Constant>);
+pub(in crate::analysis) struct Constants(Vec<Constant>);
 
 #[derive(Debug, Clone)]
-pub(super) enum Key {
+pub(in crate::analysis) enum Key {
     Str(Box<str>),
     Int(i32),
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Order {
+pub(in crate::analysis) enum Order {
     Less,
     LessOrEqual,
     Greater,
@@ -71,12 +75,18 @@ pub(super) enum Order {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum TextOp {
+pub(in crate::analysis) enum TextOp {
     Lower,
     Upper,
     Strip,
     StripStart,
     StripEnd,
+}
+
+impl Constants {
+    pub(super) fn new(items: Vec<Constant>) -> Self {
+        Self(items)
+    }
 }
 
 impl Constant {
@@ -119,8 +129,27 @@ impl Payload for EmptyDict {
     fn each(&self, _: &mut dyn FnMut(&str, View<'_>) -> bool) {}
 }
 
+/// Where an expression stands.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::analysis) enum Within<'a> {
+    /// It is a condition.
+    Condition,
+    /// It is a part of a script that has these variables.
+    Script(&'a [&'a str]),
+}
+
+impl Within<'_> {
+    fn local(self, name: &str) -> Option<usize> {
+        match self {
+            Self::Condition => None,
+            Self::Script(locals) => locals.iter().position(|local| *local == name),
+        }
+    }
+}
+
 /// The native form of an expression. It is as deep as the expression, which [`super::super::parse`] has bounded.
-pub(super) fn node(expression: &AstExpr) -> Option<Node> {
+pub(in crate::analysis) fn node(expression: &AstExpr, within: Within<'_>) -> Option<Node> {
+    let node = |part: &AstExpr| node(part, within);
     let boxed = |part: &AstExpr| node(part).map(Box::new);
     if let Some(constant) = constant(expression) {
         return Some(Node::Constant(constant));
@@ -129,7 +158,7 @@ pub(super) fn node(expression: &AstExpr) -> Option<Node> {
         ExprP::Identifier(name) => match name.node.ident.as_str() {
             "payload" => Node::Payload,
             "event" => Node::Event,
-            _ => return None,
+            name => Node::Local(within.local(name)?),
         },
         ExprP::Index(parts) => {
             let key = match constant(&parts.1)? {
@@ -154,15 +183,17 @@ pub(super) fn node(expression: &AstExpr) -> Option<Node> {
                 BinOp::LessOrEqual => Node::Compare(left, Order::LessOrEqual, right),
                 BinOp::Greater => Node::Compare(left, Order::Greater, right),
                 BinOp::GreaterOrEqual => Node::Compare(left, Order::GreaterOrEqual, right),
+                BinOp::Add if matches!(within, Within::Script(_)) => Node::Join(left, right),
                 _ => return None,
             }
         }
-        ExprP::Call(function, arguments) => call(function, &arguments.args)?,
+        ExprP::Call(function, arguments) => call(function, &arguments.args, within)?,
         _ => return None,
     })
 }
 
-fn call(function: &AstExpr, arguments: &[AstArgument]) -> Option<Node> {
+fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Option<Node> {
+    let node = |part: &AstExpr| node(part, within);
     let arguments = arguments
         .iter()
         .map(|argument| match &argument.node {

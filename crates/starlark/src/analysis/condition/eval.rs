@@ -14,23 +14,37 @@ use super::view::{Items, Payload, View};
 /// How deep values are compared.
 const DEEPEST: u32 = 100;
 
-type Outcome<T> = Result<T, CondError>;
+pub(in crate::analysis) type Outcome<T> = Result<T, CondError>;
 
+/// What an expression is evaluated on.
 #[derive(Clone, Copy)]
-struct Given<'a> {
-    event: &'a str,
-    payload: &'a dyn Payload,
+pub(in crate::analysis) struct Given<'a, 'l> {
+    pub(in crate::analysis) event: &'a str,
+    pub(in crate::analysis) payload: &'a dyn Payload,
+    /// The variables of a script; none where nothing was assigned yet.
+    pub(in crate::analysis) locals: &'l [Option<View<'a>>],
 }
 
 pub(super) fn holds(root: &Node, event: &str, payload: &dyn Payload) -> Outcome<bool> {
-    eval(root, Given { event, payload }).and_then(|value| truth(&value))
+    eval(root, Given { event, payload, locals: &[] }).and_then(|value| truth(&value))
 }
 
-fn eval<'a>(node: &'a Node, given: Given<'a>) -> Outcome<View<'a>> {
+pub(in crate::analysis) fn eval<'a>(node: &'a Node, given: Given<'a, '_>) -> Outcome<View<'a>> {
     Ok(match node {
         Node::Constant(constant) => constant.view(),
         Node::Payload => View::Dict(given.payload),
         Node::Event => View::Str(Cow::Borrowed(given.event)),
+        // What is not assigned raises, in words that are the language's.
+        Node::Local(place) => {
+            given.locals.get(*place).cloned().flatten().ok_or(CondError::NotNative)?
+        }
+        Node::Join(left, right) => {
+            match (eval(left, given)?, eval(right, given)?) {
+                (View::Str(left), View::Str(right)) => View::Str(left + right),
+                // Numbers and lists are added in other ways.
+                _ => return Err(CondError::NotNative),
+            }
+        }
         Node::Index(of, key) => index(eval(of, given)?, key)?,
         Node::Get(of, key, default) => {
             let of = eval(of, given)?;
@@ -130,7 +144,7 @@ fn wrong_pair(what: &'static str, left: &View<'_>, right: &View<'_>) -> CondErro
     CondError::WrongType { what, with }
 }
 
-fn truth(value: &View<'_>) -> Outcome<bool> {
+pub(in crate::analysis) fn truth(value: &View<'_>) -> Outcome<bool> {
     Ok(match value {
         View::None => false,
         View::Bool(it) => *it,

@@ -1,0 +1,3 @@
+fn main() {
+    println!("bare 0.1.0");
+}

@@ -1,0 +1,37 @@
+//! The arguments of the command line. Each subcommand has its own beside what it does.
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Exit;
+use crate::{check, completions, events, fire, init, list, man, schema, test, trust};
+
+/// Hooks for AI agents: see, check, try, test and trust them.
+///
+/// A hook watches, decides on or rewrites what an agent does. Hooks are files: of the machine, of
+/// the person, and of the project around the current directory.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tollgate",
+    version,
+    disable_help_subcommand = true,
+    after_help = Exit::HELP,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(list::Args),
+    Check(check::Args),
+    Fire(fire::Args),
+    Test(test::Args),
+    Trust(trust::Args),
+    Init(init::Args),
+    Schema(schema::Args),
+    Events(events::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}

@@ -1,0 +1,202 @@
+//! `tollgate check`
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use tollgate_config::diagnostic::{Code, Colours, Diagnostic, Severity, render_as};
+use tollgate_config::load::{FileState, Files, Loaded, LoadedFile, Setup, load};
+use tollgate_config::script::Listed;
+use tollgate_core::Dialect;
+use tollgate_core::dialect::Layer;
+use tollgate_starlark::Starlark;
+
+use crate::exit::Exit;
+use crate::out::{Out, Table, count, styles};
+use crate::place::{Project, dialect_parser, named_files, shown};
+use crate::problem::Problem;
+
+/// Check hook files: all problems, where they are, and what to do. Runs nothing
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tollgate check                        # all hook files that are looked at here
+  tollgate check .agents/hooks.json
+  tollgate check --json hooks/ > problems.json
+  tollgate check --explain TG023
+
+Exit codes: 0 no errors; 1 errors, or a problem with the arguments.")]
+pub(crate) struct Args {
+    /// Hook files, or directories of them [default: those of the project, the person and the machine]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// What the named files are written for, where their place and shape do not tell
+    #[arg(long, value_name = "NAME", value_parser = dialect_parser(), requires = "paths")]
+    dialect: Option<Dialect>,
+    #[command(flatten)]
+    project: Project,
+    /// Print what a code means, and what to do about it
+    #[arg(long, value_name = "CODE", exclusive = true)]
+    explain: Option<String>,
+    /// Print one object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    files: Vec<File<'a>>,
+    problems: &'a [Diagnostic],
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    path: &'a PathBuf,
+    dialect: Dialect,
+    layer: Layer,
+    hooks: usize,
+    ok: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
+    if let Some(code) = &args.explain {
+        out.text(code.parse::<Code>()?.page());
+        return Ok(Exit::Fine);
+    }
+    let mut setup = Setup::new(args.project.places()?).scripts(Starlark::new());
+    setup.files = if args.paths.is_empty() {
+        Files::Found
+    } else {
+        Files::Named(named_files(&args.paths, args.dialect)?)
+    };
+    let mut loaded = load(&setup);
+    loaded.diagnostics.extend(loaded.catalogue.iter().filter_map(untested));
+    if args.paths.is_empty() {
+        loaded.diagnostics.extend(trust_problems(setup));
+    }
+    let of = |severity| loaded.diagnostics.iter().filter(move |found| found.severity == severity);
+    let report = Report {
+        files: loaded.files.iter().map(file).collect(),
+        problems: &loaded.diagnostics,
+        errors: of(Severity::Error).count(),
+        warnings: of(Severity::Warning).count(),
+        notes: of(Severity::Note).count(),
+    };
+    if args.json {
+        out.json(&report);
+    } else {
+        text(args, &loaded, &report, out);
+    }
+    Ok(if report.errors > 0 { Exit::Problem } else { Exit::Fine })
+}
+
+fn file(file: &LoadedFile) -> File<'_> {
+    let LoadedFile { path, dialect, layer, state, hooks } = file;
+    let ok = matches!(state, FileState::InForce | FileState::Off);
+    File { path, dialect: *dialect, layer: *layer, hooks: *hooks, ok }
+}
+
+/// That nobody knows what a Markdown hook does.
+fn untested(hook: &Listed) -> Option<Diagnostic> {
+    let is_untested = hook.dialect == Dialect::Harness && !hook.has_tests;
+    is_untested.then(|| {
+        let message = format!("no test in it says what `{}` does", hook.name);
+        Diagnostic::of_file(&hook.path, Code::NoTest, message)
+            .help("add a fenced block ```test block with a payload; `tollgate test` runs it")
+    })
+}
+
+/// What keeps the project's hooks from running, though they may be right.
+fn trust_problems(mut setup: Setup) -> Vec<Diagnostic> {
+    setup.files = Files::Trusted;
+    // What scripts mean was looked at already.
+    setup.scripts = None;
+    let mut said = load(&setup).diagnostics;
+    said.retain(|said| {
+        matches!(
+            said.code,
+            Code::NotTrusted
+                | Code::ChangedSinceTrusted
+                | Code::MissingSinceTrusted
+                | Code::Unpinned
+                | Code::BrokenTrustStore
+        )
+    });
+    said
+}
+
+fn text(args: &Args, loaded: &Loaded, report: &Report<'_>, out: &mut Out) {
+    for diagnostic in collapsed(&loaded.diagnostics) {
+        out.line(rendered(&diagnostic));
+        out.line("");
+    }
+    if loaded.files.is_empty() {
+        out.line("No hook files here.");
+        out.hint("`tollgate init` makes some to begin with");
+        return;
+    }
+    let mut table = Table::default();
+    for file in &report.files {
+        let state = if file.ok { "ok" } else { "broken" };
+        let hooks = count(file.hooks, "hook");
+        table.row([state, &shown(file.path), file.dialect.name(), &hooks]);
+    }
+    for (file, line) in report.files.iter().zip(table.lines()) {
+        let style = if file.ok { styles::GOOD } else { styles::ERROR };
+        let (state, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
+        out.line(format!("{style}{state}{style:#}{rest}"));
+    }
+    out.line("");
+    let Report { files, errors, warnings, notes, .. } = report;
+    out.line(format!(
+        "{}: {}, {}, {}",
+        count(files.len(), "file"),
+        count(*errors, "error"),
+        count(*warnings, "warning"),
+        count(*notes, "note"),
+    ));
+    let first = loaded.diagnostics.iter().find(|found| found.severity > Severity::Note);
+    if let Some(first) = first {
+        out.hint(format!("`tollgate check --explain {}` says more about the first", first.code));
+    } else if args.paths.is_empty() {
+        out.hint("`tollgate list` shows what is in force");
+    }
+}
+
+/// Says beside a result what is wrong with the hooks it came of.
+pub(crate) fn tell(diagnostics: &[Diagnostic], out: &mut Out) {
+    for diagnostic in collapsed(diagnostics) {
+        if diagnostic.severity > Severity::Note {
+            out.note(rendered(&diagnostic));
+        }
+    }
+}
+
+/// The same said of many files is said once.
+fn collapsed(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut collapsed: Vec<(Diagnostic, usize)> = Vec::new();
+    for diagnostic in diagnostics {
+        let same = |(first, _): &&mut (Diagnostic, usize)| {
+            diagnostic.span.is_none()
+                && first.code == diagnostic.code
+                && first.message == diagnostic.message
+        };
+        match collapsed.iter_mut().find(same) {
+            Some((_, more)) => *more += 1,
+            None => collapsed.push((diagnostic.clone(), 0)),
+        }
+    }
+    let told = |(mut diagnostic, more): (Diagnostic, usize)| {
+        if more > 0 {
+            diagnostic.message = format!("{} (so of {more} more)", diagnostic.message);
+        }
+        diagnostic
+    };
+    collapsed.into_iter().map(told).collect()
+}
+
+fn rendered(diagnostic: &Diagnostic) -> String {
+    render_as(diagnostic, &shown(diagnostic.file.path()), Colours::Terminal)
+}

@@ -1,0 +1,169 @@
+//! `tollgate events`
+
+use serde::Serialize;
+use tollgate_config::dialect::{self, harness};
+use tollgate_core::dialect::{Mode, OnFailure};
+use tollgate_core::event::Answers;
+use tollgate_core::{Dialect, Kind};
+
+use crate::exit::Exit;
+use crate::out::{Out, Table, styles};
+use crate::place::{dialect_parser, event_parser};
+use crate::problem::Problem;
+
+/// Print the table of events: what hooks may answer, per dialect, and what an error does
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tollgate events
+  tollgate events tool.pre
+  tollgate events --dialect polytoken
+  tollgate events --json")]
+pub(crate) struct Args {
+    /// Only this event, with all there is to say about it
+    #[arg(value_parser = event_parser(), hide_possible_values = true)]
+    event: Option<Kind>,
+    /// Only this dialect, with its own names
+    #[arg(long, value_name = "NAME", value_parser = dialect_parser(), conflicts_with = "event")]
+    dialect: Option<Dialect>,
+    /// Print a list of objects
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Row {
+    event: Kind,
+    about: &'static str,
+    answers: Answers,
+    dialects: Vec<InDialect>,
+}
+
+#[derive(Serialize)]
+struct InDialect {
+    dialect: Dialect,
+    /// What the dialect calls it.
+    name: &'static str,
+    mode: Mode,
+    on_error: &'static str,
+}
+
+#[allow(clippy::unnecessary_wraps)] // as all commands
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
+    let wanted = |kind: &&Kind| args.event.is_none_or(|event| event == **kind);
+    let events = Kind::ALL.iter().filter(wanted).map(|kind| event(*kind, args.dialect));
+    let events: Vec<Row> =
+        events.filter(|event| args.dialect.is_none() || !event.dialects.is_empty()).collect();
+    if args.json {
+        out.json(&events);
+    } else if args.event.is_some() {
+        for event in &events {
+            one(event, out);
+        }
+    } else if args.dialect.is_some() {
+        of_dialect(&events, out);
+    } else {
+        table(&events, out);
+    }
+    Ok(Exit::Fine)
+}
+
+fn event(kind: Kind, only: Option<Dialect>) -> Row {
+    let answers = kind.answers();
+    let dialects = Dialect::ALL.into_iter().filter(|dialect| only.is_none_or(|it| it == *dialect));
+    let in_dialect = |dialect: Dialect| {
+        let rule = kind.rule(dialect)?;
+        let on_error = match rule.on_failure {
+            OnFailure::Close => answers.closed.unwrap_or("goes on"),
+            OnFailure::Open => "goes on",
+            OnFailure::End => "ends the chain",
+        };
+        Some(InDialect { dialect, name: name(kind, dialect), mode: rule.mode, on_error })
+    };
+    let dialects = dialects.filter_map(in_dialect).collect();
+    Row { event: kind, about: kind.about(), answers, dialects }
+}
+
+/// What a dialect calls an event.
+fn name(kind: Kind, dialect: Dialect) -> &'static str {
+    let of_file = dialect::of(dialect).and_then(|codec| codec.name_of(kind));
+    match dialect {
+        Dialect::HooksJson | Dialect::Polytoken => of_file.unwrap_or(kind.name()),
+        Dialect::Harness => {
+            let mut names = harness::EVENTS.iter();
+            names.find(|name| name.kinds.contains(&kind)).map_or(kind.name(), |name| name.name)
+        }
+        Dialect::AntigravitySdk | Dialect::Native => kind.method(),
+    }
+}
+
+/// What an answer in this mode can be.
+fn answers(answers: &Answers, mode: Mode) -> String {
+    if mode == Mode::Inspect {
+        return "watches only".to_owned();
+    }
+    let verdicts = answers.verdicts.iter().filter(|verdict| **verdict != "none");
+    let mut parts: Vec<String> = verdicts.map(ToString::to_string).collect();
+    parts.extend(answers.additions.iter().map(|addition| match *addition {
+        "context" => "add context".to_owned(),
+        "inject" => "inject steps".to_owned(),
+        _ => "permission overrides".to_owned(),
+    }));
+    if let (Some(field), Mode::Transform) = (answers.rewrites, mode) {
+        parts.push(format!("rewrite {field}"));
+    }
+    if parts.is_empty() { "nothing to decide".to_owned() } else { parts.join(", ") }
+}
+
+fn one(event: &Row, out: &mut Out) {
+    out.line(format!("{0}{1}{0:#}  {2}", styles::HEADING, event.event, event.about));
+    out.line("");
+    let mut table = Table::default();
+    table.row(["  DIALECT", "NAME", "MODE", "ON ERROR", "ANSWERS"]);
+    for InDialect { dialect, name, mode, on_error } in &event.dialects {
+        let answers = answers(&event.answers, *mode);
+        let dialect = format!("  {dialect}");
+        table.row([&dialect, *name, &mode.to_string(), *on_error, &answers]);
+    }
+    out.lines(&table);
+}
+
+fn of_dialect(events: &[Row], out: &mut Out) {
+    let mut table = Table::default();
+    table.row(["EVENT", "NAME", "MODE", "ON ERROR", "ANSWERS"]);
+    for event in events {
+        for InDialect { name, mode, on_error, .. } in &event.dialects {
+            let answers = answers(&event.answers, *mode);
+            table.row([event.event.name(), *name, &mode.to_string(), *on_error, &answers]);
+        }
+    }
+    out.lines(&table);
+}
+
+/// All events and dialects: how much a hook may do, and `!` where its error closes the gate.
+fn table(events: &[Row], out: &mut Out) {
+    let mut table = Table::default();
+    let dialects = Dialect::ALL.map(|dialect| dialect.name().to_uppercase());
+    table.row(["EVENT".to_owned()].into_iter().chain(dialects));
+    for event in events {
+        let cell = |dialect: Dialect| {
+            let found = event.dialects.iter().find(|of| of.dialect == dialect);
+            found.map_or_else(
+                || "-".to_owned(),
+                |of| {
+                    let closes = if of.on_error == "goes on" { "" } else { "!" };
+                    format!("{}{closes}", of.mode)
+                },
+            )
+        };
+        let cells = Dialect::ALL.map(cell);
+        table.row([event.event.to_string()].into_iter().chain(cells));
+    }
+    out.lines(&table);
+    out.line("");
+    out.line("inspect: watches; decide: gives a verdict; transform: rewrites as well;");
+    out.line("!: an error of the hook closes the gate; -: the dialect has no such event.");
+    out.note(
+        "`tollgate events EVENT` tells all about one, `--dialect NAME` the names of a dialect",
+    );
+}

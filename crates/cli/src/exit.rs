@@ -1,0 +1,34 @@
+//! Exit codes: what scripts and other programs go by.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: go on, or all is fine.
+    Fine,
+    /// 1: a problem in hooks or arguments.
+    Problem,
+    /// 2: hooks have denied or cancelled what was fired.
+    Denied,
+}
+
+impl Exit {
+    /// For people, at the end of each help.
+    pub(crate) const HELP: &'static str =
+        "Exit codes: 0 go on, or fine; 1 a problem in hooks or arguments; 2 denied.";
+
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Problem => 1,
+            Self::Denied => 2,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

@@ -1,0 +1,191 @@
+//! `tollgate init`
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tollgate_core::Dialect;
+use tollgate_starlark::guards;
+
+use crate::exit::Exit;
+use crate::out::{Out, styles};
+use crate::place::{Project, dialect_parser, shown};
+use crate::problem::Problem;
+
+/// Put a starter set of hooks, with tests, into a project. Overwrites nothing
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tollgate init                          # guards in Markdown, and a policy
+  tollgate init --dialect hooks-json     # .agents/hooks.json, as Antigravity has it
+  tollgate init --dialect harness --guard budget --guard network-guard")]
+pub(crate) struct Args {
+    /// For which system; may be given several times [default: harness and native]
+    #[arg(long, value_name = "NAME", value_parser = dialect_parser())]
+    dialect: Vec<Dialect>,
+    /// Which of the guards that come with Tollgate; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = guard_parser())]
+    guard: Vec<String>,
+    #[command(flatten)]
+    project: Project,
+    /// Print one object
+    #[arg(long)]
+    json: bool,
+}
+
+fn guard_parser() -> clap::builder::PossibleValuesParser {
+    guards::ALL.iter().map(|guard| guard.name).into()
+}
+
+/// The guards of a project that says nothing else: useful anywhere, and seldom in the way.
+const USUAL: [&str; 4] = ["command-guard", "git-guard", "protected-paths", "secret-redaction"];
+
+/// A file to write.
+struct Starter {
+    path: PathBuf,
+    text: &'static str,
+    /// Whether it is a program.
+    runs: bool,
+}
+
+impl Starter {
+    fn new(path: &str, text: &'static str) -> Self {
+        Self { path: path.into(), text, runs: false }
+    }
+
+    fn program(path: &str, text: &'static str) -> Self {
+        Self { runs: true, ..Self::new(path, text) }
+    }
+}
+
+#[derive(Serialize)]
+struct Report {
+    project: PathBuf,
+    written: Vec<PathBuf>,
+    /// What was there already, and is as it was.
+    kept: Vec<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
+    let project = args.project.directory()?;
+    let starters = starters(args)?;
+    let mut report = Report { project: project.clone(), written: Vec::new(), kept: Vec::new() };
+    for starter in &starters {
+        let path = project.join(&starter.path);
+        match write(&path, starter) {
+            Ok(true) => report.written.push(path),
+            Ok(false) => report.kept.push(path),
+            Err(error) => {
+                return Err(Problem::new(format!("`{}` cannot be written: {error}", shown(&path)))
+                    .help("look at who owns the directory, and whether it may be written to"));
+            }
+        }
+    }
+    if args.json {
+        out.json(&report);
+        return Ok(Exit::Fine);
+    }
+    for path in &report.written {
+        out.line(format!("{0}written{0:#}  {1}", styles::GOOD, shown(path)));
+    }
+    for path in &report.kept {
+        out.line(format!(
+            "{0}kept{0:#}     {1} (it was there already)",
+            styles::QUIET,
+            shown(path)
+        ));
+    }
+    next(&report, out);
+    Ok(Exit::Fine)
+}
+
+fn next(report: &Report, out: &mut Out) {
+    out.line("");
+    out.line(format!("{0}What next{0:#}", styles::HEADING));
+    let mut steps = vec![
+        ("tollgate test", "runs the tests of these hooks"),
+        ("tollgate trust", "shows what they run, and lets them run"),
+        ("tollgate list", "shows what is in force"),
+    ];
+    if report.written.is_empty() {
+        steps.retain(|(command, _)| *command != "tollgate trust");
+    }
+    for (command, what) in steps {
+        out.line(format!("  {command:<15} {what}"));
+    }
+    out.line("");
+    out.line(
+        "  echo '{\"name\": \"run_command\", \"args\": {\"CommandLine\": \"git push --force\"}}' |",
+    );
+    out.line("    tollgate fire tool.pre --payload -");
+}
+
+fn starters(args: &Args) -> Result<Vec<Starter>, Problem> {
+    let dialects = match args.dialect.as_slice() {
+        [] if args.guard.is_empty() => &[Dialect::Harness, Dialect::Native][..],
+        [] => &[Dialect::Harness],
+        some => some,
+    };
+    if !args.guard.is_empty() && !dialects.contains(&Dialect::Harness) {
+        return Err(Problem::new(
+            "the guards are Markdown hooks, and `--dialect` leaves those out",
+        )
+        .help("add `--dialect harness`"));
+    }
+    let mut starters = Vec::new();
+    for dialect in dialects {
+        match dialect {
+            Dialect::Harness => {
+                let own: Vec<&str> = args.guard.iter().map(String::as_str).collect();
+                let names = if own.is_empty() { &USUAL[..] } else { &own };
+                let guards = names.iter().filter_map(|name| guards::named(name));
+                starters.extend(guards.map(|guard| {
+                    Starter::new(&format!(".tollgate/hooks/{}", guard.file_name()), guard.text)
+                }));
+            }
+            Dialect::Native => starters.extend([
+                Starter::new(".tollgate/policy.star", include_str!("init/policy.star")),
+                Starter::new(".tollgate/policy.cases.json", include_str!("init/policy.cases.json")),
+            ]),
+            Dialect::HooksJson => starters.extend([
+                Starter::new(".agents/hooks.json", include_str!("init/antigravity.json")),
+                Starter::program(".agents/guard.sh", include_str!("init/antigravity.sh")),
+                Starter::new(
+                    ".agents/hooks.cases.json",
+                    include_str!("init/antigravity.cases.json"),
+                ),
+            ]),
+            Dialect::Polytoken => starters.extend([
+                Starter::new(".polytoken/hooks.json", include_str!("init/polytoken.json")),
+                Starter::program(".polytoken/guard.sh", include_str!("init/polytoken.sh")),
+                Starter::new(
+                    ".polytoken/hooks.cases.json",
+                    include_str!("init/polytoken.cases.json"),
+                ),
+            ]),
+            Dialect::AntigravitySdk => {
+                return Err(Problem::new("hooks of the Antigravity SDK are code, not files")
+                    .help("`--dialect hooks-json` makes the files that Antigravity reads"));
+            }
+        }
+    }
+    Ok(starters)
+}
+
+/// Writes a file where there is none. Says whether it did.
+fn write(path: &Path, starter: &Starter) -> std::io::Result<bool> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(false);
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mode = if starter.runs { 0o755 } else { 0o644 };
+    match OpenOptions::new().write(true).create_new(true).mode(mode).open(path) {
+        Ok(mut file) => file.write_all(starter.text.as_bytes()).map(|()| true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}

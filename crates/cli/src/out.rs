@@ -1,0 +1,152 @@
+//! What a command prints.
+//!
+//! All of it is collected and written once, at the end: so a closed pipe cannot cut a command short,
+//! and the exit code is what the command came to. Styles are written always and taken away where
+//! there is no terminal, or where `NO_COLOR` says so.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, ErrorKind, Write as _};
+
+use serde::Serialize;
+
+use crate::exit::Exit;
+
+/// How things look.
+pub(crate) mod styles {
+    use anstyle::{AnsiColor, Color, Style};
+
+    const fn coloured(color: AnsiColor) -> Style {
+        Style::new().fg_color(Some(Color::Ansi(color)))
+    }
+
+    pub(crate) const HEADING: Style = Style::new().bold();
+    pub(crate) const QUIET: Style = Style::new().dimmed();
+    pub(crate) const GOOD: Style = coloured(AnsiColor::Green).bold();
+    pub(crate) const WARNING: Style = coloured(AnsiColor::Yellow).bold();
+    pub(crate) const ERROR: Style = coloured(AnsiColor::Red).bold();
+    pub(crate) const HELP: Style = coloured(AnsiColor::Cyan).bold();
+}
+
+/// The two streams of a command.
+#[derive(Debug, Default)]
+pub(crate) struct Out {
+    stdout: String,
+    stderr: String,
+    hints: String,
+}
+
+impl Out {
+    /// A line of the result.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) {
+        let _ = writeln!(self.stdout, "{line}");
+    }
+
+    /// The rows of a table.
+    pub(crate) fn lines(&mut self, table: &Table) {
+        for line in table.lines() {
+            self.line(line);
+        }
+    }
+
+    /// The result as it is, without a line's end.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.stdout.push_str(text);
+    }
+
+    /// A line behind the result: what to do next.
+    pub(crate) fn hint(&mut self, line: impl fmt::Display) {
+        let _ = writeln!(self.hints, "{line}");
+    }
+
+    /// Whether there is a result so far.
+    pub(crate) fn has_result(&self) -> bool {
+        !self.stdout.is_empty()
+    }
+
+    /// A line before the result: what is wrong.
+    pub(crate) fn note(&mut self, line: impl fmt::Display) {
+        let _ = writeln!(self.stderr, "{line}");
+    }
+
+    /// The result as JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) {
+        // What is printed holds strings, numbers and JSON itself, none of which can fail.
+        let text = serde_json::to_string_pretty(value).unwrap_or_default();
+        self.line(text);
+    }
+
+    /// Writes what there is so far: before a person is asked, or what is beside it goes its own way.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        beside(&std::mem::take(&mut self.stderr));
+        let stdout = std::mem::take(&mut self.stdout);
+        let written = if stdout.is_empty() {
+            Ok(())
+        } else {
+            let mut stream = anstream::stdout().lock();
+            stream.write_all(stdout.as_bytes()).and_then(|()| stream.flush())
+        };
+        beside(&std::mem::take(&mut self.hints));
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
+    }
+
+    /// Writes it all. Whoever reads only the beginning of it (`| head -1`) has had enough.
+    pub(crate) fn finish(mut self, exit: Exit) -> Exit {
+        match self.flush() {
+            Ok(()) => exit,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "error: the result cannot be written: {error}");
+                // A denial is told by the exit code, too.
+                if exit == Exit::Denied { exit } else { Exit::Problem }
+            }
+        }
+    }
+}
+
+/// Says something beside the result. Where nobody hears it, there is still the result.
+fn beside(text: &str) {
+    if !text.is_empty() {
+        let mut stream = anstream::stderr().lock();
+        let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+    }
+}
+
+/// Rows of cells, padded to columns; the last one is as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The rows as lines.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            })
+            .collect();
+        let line = |row: &Vec<String>| {
+            let mut line = String::new();
+            for (cell, width) in row.iter().zip(&widths) {
+                let _ = write!(line, "{cell:<width$}  ");
+            }
+            line.truncate(line.trim_end().len());
+            line
+        };
+        self.rows.iter().map(line).collect()
+    }
+}
+
+/// `1 hook`, `2 hooks`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}

@@ -1,0 +1,99 @@
+//! Where hooks are looked for, and how paths are shown.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use tollgate_config::layers::{Place, Places, named};
+use tollgate_core::{Dialect, Kind};
+
+use crate::problem::Problem;
+
+/// The project that a command is about.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Project {
+    /// The project's directory [default: the one around the current directory]
+    #[arg(long = "project", value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+impl Project {
+    /// Where its hooks are, and those of the person and the machine.
+    pub(crate) fn places(&self) -> Result<Places, Problem> {
+        Ok(Places::of_this_process(Some(self.directory()?)))
+    }
+
+    pub(crate) fn directory(&self) -> Result<PathBuf, Problem> {
+        match &self.directory {
+            Some(directory) if directory.is_dir() => Ok(directory.clone()),
+            Some(directory) => {
+                let shown = directory.display();
+                Err(Problem::new(format!("`{shown}` is no directory"))
+                    .help("name the directory of a project, or leave `--project` out"))
+            }
+            None => {
+                let here = env::current_dir().map_err(|error| {
+                    Problem::new(format!("the current directory cannot be told: {error}"))
+                        .help("name the project: `--project DIR`")
+                })?;
+                Ok(Places::project_of(&here))
+            }
+        }
+    }
+}
+
+/// The hook files that paths name.
+pub(crate) fn named_files(
+    paths: &[PathBuf],
+    dialect: Option<Dialect>,
+) -> Result<Vec<Place>, Problem> {
+    let mut files = Vec::new();
+    for path in paths {
+        files.extend(named(path, dialect)?);
+    }
+    Ok(files)
+}
+
+/// Reads a dialect's name.
+pub(crate) fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
+    let names = Dialect::ALL.map(Dialect::name);
+    PossibleValuesParser::new(names).map(|name| {
+        let mut all = Dialect::ALL.into_iter();
+        all.find(|dialect| dialect.name() == name).unwrap_or(Dialect::Native)
+    })
+}
+
+/// Reads an event's name.
+pub(crate) fn event_parser() -> impl clap::builder::TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.iter().map(|kind| kind.name()))
+        .try_map(|name| name.parse::<Kind>())
+}
+
+/// A path as a person would write it here: below the current directory, below home, or in full.
+pub(crate) fn shown(path: &Path) -> String {
+    let here = env::current_dir().ok();
+    let here = here.as_deref().filter(|here| *here != Path::new("/"));
+    if let Some(below) = here.and_then(|here| path.strip_prefix(here).ok()) {
+        let below = below.display().to_string();
+        return if below.is_empty() { ".".to_owned() } else { below };
+    }
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
+}
+
+/// A project, in a sentence.
+pub(crate) fn project_shown(path: &Path) -> String {
+    match shown(path).as_str() {
+        "." => "this project".to_owned(),
+        other => format!("`{other}`"),
+    }
+}
+
+/// A hook by its name. A file that does not load is called by its path.
+pub(crate) fn hook_shown(name: &str) -> String {
+    let path = Path::new(name);
+    if path.is_absolute() { shown(path) } else { name.to_owned() }
+}

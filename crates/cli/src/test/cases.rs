@@ -1,0 +1,192 @@
+//! Case files: an event, its payload, and what hooks of any dialect have to decide.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+use tollgate_config::diagnostic::Diagnostic;
+use tollgate_config::layers::{Format, Place, Places, named};
+use tollgate_config::load::Setup;
+use tollgate_core::Kind;
+use tollgate_starlark::Starlark;
+
+use super::coverage::Coverage;
+use super::find::CaseFile;
+use super::{Outcome, Tested};
+use crate::dispatch::{Input, Ready};
+use crate::fire::Report;
+
+/// A file, as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// Hook files, relative to this one; without, the project's.
+    #[serde(default)]
+    hooks: Vec<PathBuf>,
+    cases: Vec<Case>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[serde(default)]
+    name: String,
+    event: Kind,
+    #[serde(default)]
+    payload: Option<Value>,
+    /// The decision, in the words of the event.
+    decision: String,
+    /// A regular expression for the reason.
+    #[serde(default)]
+    reason: Option<String>,
+    /// What the payload has to hold in the end; what is not named may be anything.
+    #[serde(default)]
+    rewritten: Option<Value>,
+}
+
+/// The most that a case file may have.
+const LARGEST: u64 = 16 << 20;
+
+pub(super) fn run(engine: &Starlark, file: &CaseFile) -> Outcome {
+    let mut outcome = Outcome {
+        file: file.path.clone(),
+        hook: None,
+        tests: Vec::new(),
+        error: None,
+        unreached: Vec::new(),
+        took: Duration::ZERO,
+        coverage: Coverage::default(),
+    };
+    if let Err(error) = run_all(engine, file, &mut outcome) {
+        outcome.error = Some(error);
+    }
+    outcome
+}
+
+fn run_all(engine: &Starlark, file: &CaseFile, outcome: &mut Outcome) -> Result<(), String> {
+    let File { hooks, cases } = read(&file.path)?;
+    if cases.is_empty() {
+        return Err("it has no cases".to_owned());
+    }
+    let places = places(&hooks, file)?;
+    let commands = places.iter().filter(|place| matches!(place.format, Format::Commands(_)));
+    if let (Some(place), false) = (commands.into_iter().next(), file.may_run) {
+        return Err(format!(
+            "`{}` runs commands, and nobody has trusted the project: `tollgate trust`, or name \
+             this file to run it anyway",
+            place.path.display()
+        ));
+    }
+    let project = Places::of_this_process(Some(file.project.clone()));
+    let setup = Setup::new(project).scripts(engine.clone()).named(places);
+    let ready = Ready::new(setup).map_err(|problem| problem.to_string())?;
+    let in_force = ready.in_force();
+    if let Some(error) = in_force.diagnostics.iter().find(|found| found.is_error()) {
+        return Err(format!("a hook does not load: {}", Diagnostic::line(error)));
+    }
+    outcome.coverage = Coverage::of(&ready);
+    for (place, case) in cases.iter().enumerate() {
+        let name =
+            if case.name.is_empty() { format!("case {}", place + 1) } else { case.name.clone() };
+        let failure = failure(&ready, case, &mut outcome.coverage);
+        outcome.tests.push(Tested { name, line: None, failure });
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<File, String> {
+    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > LARGEST {
+        return Err(format!("it has {size} bytes, and {} MiB are allowed", LARGEST >> 20));
+    }
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let value: Value =
+        serde_json::from_str(&text).map_err(|error| format!("it is not valid JSON: {error}"))?;
+    // A bare list is a list of cases.
+    let value = match value {
+        Value::Array(cases) => serde_json::json!({ "cases": cases }),
+        other => other,
+    };
+    serde_json::from_value(value).map_err(|error| format!("it is no case file: {error}"))
+}
+
+fn places(hooks: &[PathBuf], file: &CaseFile) -> Result<Vec<Place>, String> {
+    let told = |error: tollgate_config::layers::NotNamed| error.to_string();
+    if hooks.is_empty() {
+        return named(&file.project, None).map_err(told);
+    }
+    let folder = file.path.parent().unwrap_or(Path::new("/"));
+    let mut places = Vec::new();
+    for hook in hooks {
+        places.extend(named(&folder.join(hook), None).map_err(told)?);
+    }
+    Ok(places)
+}
+
+/// What is different from what was expected.
+fn failure(ready: &Ready, case: &Case, coverage: &mut Coverage) -> Option<String> {
+    let payload = case.payload.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    let input = match Input::from_value(case.event, payload) {
+        Ok(input) => input,
+        Err(problem) => return Some(problem.to_string()),
+    };
+    let pattern = match case.reason.as_deref().map(Regex::new).transpose() {
+        Ok(pattern) => pattern,
+        Err(error) => return Some(format!("`reason` is no regular expression: {error}")),
+    };
+    let known = words(case.event);
+    if !known.contains(&case.decision.as_str()) {
+        let known = known.join(", ");
+        return Some(format!("`{}` is no decision of {}: {known}", case.decision, case.event));
+    }
+    let fired = ready.fire(input);
+    coverage.fired(&fired);
+    let report = Report::of(&fired);
+    let because = match (report.reason.as_str(), report.detail.as_str()) {
+        ("", "") => String::new(),
+        (_, detail) if !detail.is_empty() => format!(" ({detail})"),
+        (reason, _) => format!(" ({reason})"),
+    };
+    if report.decision != case.decision {
+        return Some(format!(
+            "{} was expected, and it is {}{because}",
+            case.decision, report.decision
+        ));
+    }
+    if let Some(pattern) = pattern.filter(|pattern| !pattern.is_match(&report.reason)) {
+        return Some(format!("the reason does not match `{pattern}`: {}", report.reason));
+    }
+    let wanted = case.rewritten.as_ref()?;
+    difference(wanted, &report.payload, "payload")
+}
+
+/// The decisions of an event.
+fn words(event: Kind) -> Vec<&'static str> {
+    match event {
+        Kind::ToolPre => vec!["none", "allow", "ask", "force_ask", "deny"],
+        Kind::Stop => vec!["stop", "continue"],
+        Kind::ModelPre => vec!["proceed", "retry", "deny"],
+        Kind::CompactionPre | Kind::Notification => vec!["proceed", "cancel", "suppress"],
+        _ => vec!["proceed", "deny"],
+    }
+}
+
+/// Where a value does not hold what is wanted of it.
+fn difference(wanted: &Value, found: &Value, at: &str) -> Option<String> {
+    match (wanted, found) {
+        (Value::Object(wanted), Value::Object(found)) => {
+            wanted.iter().find_map(|(name, wanted)| {
+                let at = format!("{at}.{name}");
+                match found.get(name) {
+                    Some(found) => difference(wanted, found, &at),
+                    None => Some(format!("`{at}` is not there")),
+                }
+            })
+        }
+        (wanted, found) if wanted == found => None,
+        (wanted, found) => Some(format!("`{at}` is {found}, and {wanted} was expected")),
+    }
+}

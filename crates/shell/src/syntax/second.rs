@@ -1,10 +1,14 @@
 //! What another parser makes of a text.
 
 use std::borrow::Cow;
+use std::slice::Iter;
 
 use rable::{Node, NodeKind};
+use smallvec::SmallVec;
 
-use super::{Assignment, Command, CommandKind, Piece, Redirect, RedirectKind, Script, Word};
+use super::{
+    Assignment, Clause, Command, CommandKind, Piece, Pipeline, Redirect, RedirectKind, Script, Word,
+};
 
 mod depth;
 
@@ -28,51 +32,19 @@ pub enum Agreement {
 /// The other parser needs much of the stack for each construct in another, and the time it takes
 /// doubles with every substitution in another. It is only asked where neither can be much.
 pub fn second_opinion(text: &str, script: &Script) -> Agreement {
-    if text.len() > LONGEST || depth::of_text(text) || depth::of_script(text, script) {
+    if text.len() > LONGEST || depth::of(text, script) {
         return Agreement::NotAsked;
     }
     let Ok(nodes) = rable::parse(text, true) else { return Agreement::Different };
-    let mut ours = Ours { text, items: Vec::new() };
-    ours.script(script);
-    let mut theirs = Vec::with_capacity(ours.items.len());
-    for node in &nodes {
-        flatten(node, &mut theirs);
-    }
-    let same = ours.items.len() == theirs.len()
-        && ours.items.iter().zip(&theirs).all(|(ours, theirs)| ours.is(theirs));
+    let mut theirs = SmallVec::new();
+    flatten_all(&nodes, &mut theirs);
+    let mut both = Both { text, theirs: theirs.iter() };
+    let same = both.script(script) && both.theirs.next().is_none();
     if same { Agreement::Same } else { Agreement::Different }
 }
 
-/// What is compared.
-#[derive(Debug)]
-enum Item<'a> {
-    /// A word or an assignment.
-    Word(Cow<'a, str>),
-    /// Descriptor, operator, target.
-    Redirect(Cow<'a, str>, Cow<'a, str>, Cow<'a, str>),
-    /// The text of a here-document.
-    Document(Cow<'a, str>),
-}
-
-impl Item<'_> {
-    fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Word(one), Self::Word(other)) | (Self::Document(one), Self::Document(other)) => {
-                alike(one, other)
-            }
-            (Self::Redirect(fd, operator, target), Self::Redirect(its_fd, its, its_target)) => {
-                // The other parser does not say which descriptor is closed or moved.
-                if let Some(moved) = target.strip_suffix('-')
-                    && operator.ends_with('-')
-                {
-                    return its.ends_with('-') || alike(moved, its_target);
-                }
-                fd == its_fd && operator == its && alike(target, its_target)
-            }
-            _ => false,
-        }
-    }
-}
+/// What is compared of their tree: words, assignments, redirections and here-documents.
+type Leaves<'a> = SmallVec<[&'a Node; 32]>;
 
 /// Whether texts are the same but for blanks and line continuations, which the other parser does
 /// not always keep.
@@ -89,13 +61,13 @@ fn essence(text: &str) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Our tree.
-struct Ours<'a> {
+/// Goes through our tree, and beside it through what is compared of theirs.
+struct Both<'a, 'n> {
     text: &'a str,
-    items: Vec<Item<'a>>,
+    theirs: Iter<'n, &'n Node>,
 }
 
-impl<'a> Ours<'a> {
+impl<'a> Both<'a, '_> {
     fn raw(&self, word: &Word) -> &'a str {
         self.text.get(word.span.clone()).unwrap_or_default()
     }
@@ -115,58 +87,57 @@ impl<'a> Ours<'a> {
         Cow::Owned(text)
     }
 
-    fn script(&mut self, script: &Script) {
-        for statement in &script.statements {
-            let rest = statement.rest.iter().map(|(_, pipeline)| pipeline);
-            for pipeline in std::iter::once(&statement.first).chain(rest) {
-                for command in &pipeline.commands {
-                    self.command(command);
-                }
-            }
+    /// Their next one, which has to be a word.
+    fn next_word(&mut self) -> Option<&str> {
+        match &self.theirs.next()?.kind {
+            NodeKind::Word { value, .. } => Some(value),
+            _ => None,
         }
     }
 
-    fn command(&mut self, command: &Command) {
-        match &command.kind {
+    fn script(&mut self, script: &Script) -> bool {
+        script.statements.iter().all(|statement| {
+            self.pipeline(&statement.first)
+                && statement.rest.iter().all(|(_, pipeline)| self.pipeline(pipeline))
+        })
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline) -> bool {
+        pipeline.commands.iter().all(|command| self.command(command))
+    }
+
+    fn command(&mut self, command: &Command) -> bool {
+        let inside = match &command.kind {
             CommandKind::Simple { assignments, words } => {
-                for assignment in assignments {
-                    self.assignment(assignment);
-                }
-                for word in words {
-                    self.items.push(Item::Word(self.written(word)));
-                }
+                assignments.iter().all(|assignment| self.assignment(assignment))
+                    && words.iter().all(|word| self.word(word))
             }
             CommandKind::Subshell(script)
             | CommandKind::Group(script)
             | CommandKind::For { body: script, .. }
             | CommandKind::ForArithmetic { body: script, .. } => self.script(script),
             CommandKind::If { clauses, otherwise } => {
-                for clause in clauses {
-                    self.script(&clause.condition);
-                    self.script(&clause.body);
-                }
-                if let Some(script) = otherwise {
-                    self.script(script);
-                }
+                clauses.iter().all(|clause| self.clause(clause))
+                    && otherwise.as_ref().is_none_or(|script| self.script(script))
             }
-            CommandKind::Loop(clause) => {
-                self.script(&clause.condition);
-                self.script(&clause.body);
-            }
-            CommandKind::Case { arms, .. } => {
-                for arm in arms {
-                    self.script(&arm.body);
-                }
-            }
+            CommandKind::Loop(clause) => self.clause(clause),
+            CommandKind::Case { arms, .. } => arms.iter().all(|arm| self.script(&arm.body)),
             CommandKind::Function { body, .. } | CommandKind::Coproc(body) => self.command(body),
-            CommandKind::Arithmetic(_) | CommandKind::Test(_) | CommandKind::Empty => {}
-        }
-        for redirect in &command.redirects {
-            self.redirect(redirect);
-        }
+            CommandKind::Arithmetic(_) | CommandKind::Test(_) | CommandKind::Empty => true,
+        };
+        inside && command.redirects.iter().all(|redirect| self.redirect(redirect))
     }
 
-    fn assignment(&mut self, assignment: &Assignment) {
+    fn clause(&mut self, clause: &Clause) -> bool {
+        self.script(&clause.condition) && self.script(&clause.body)
+    }
+
+    fn word(&mut self, word: &Word) -> bool {
+        let ours = self.written(word);
+        self.next_word().is_some_and(|theirs| alike(&ours, theirs))
+    }
+
+    fn assignment(&mut self, assignment: &Assignment) -> bool {
         let mut text = assignment.name.clone();
         if let Some(subscript) = &assignment.subscript {
             text.push('[');
@@ -175,18 +146,18 @@ impl<'a> Ours<'a> {
         }
         text.push_str(if assignment.append { "+=" } else { "=" });
         text.push_str(&self.written(&assignment.value));
-        self.items.push(Item::Word(Cow::Owned(text)));
+        self.next_word().is_some_and(|theirs| alike(&text, theirs))
     }
 
-    fn redirect(&mut self, redirect: &Redirect) {
+    fn redirect(&mut self, redirect: &Redirect) -> bool {
         // What `|&` stands for is not in the text.
         let implied =
             redirect.target.span.is_empty() && redirect.kind == RedirectKind::DuplicateOut;
         let target = if implied { "1" } else { self.raw(&redirect.target) };
+        let Some(theirs) = self.theirs.next() else { return false };
         let operator = match redirect.kind {
             RedirectKind::HereDocument => {
-                self.items.push(Item::Document(Cow::Borrowed(target)));
-                return;
+                return matches!(&theirs.kind, NodeKind::HereDoc { content, .. } if alike(target, content));
             }
             RedirectKind::DuplicateIn | RedirectKind::DuplicateOut if target.ends_with('-') => {
                 ">&-"
@@ -201,16 +172,37 @@ impl<'a> Ours<'a> {
             RedirectKind::BothAppend => "&>>",
             RedirectKind::HereString => "<<<",
         };
-        let descriptor = redirect.descriptor.clone().unwrap_or_default();
-        let target = Cow::Borrowed(target);
-        self.items.push(Item::Redirect(Cow::Owned(descriptor), Cow::Borrowed(operator), target));
+        let NodeKind::Redirect { op, target: its_target, fd, varfd } = &theirs.kind else {
+            return false;
+        };
+        let NodeKind::Word { value: its_target, .. } = &its_target.kind else { return false };
+        let its = if op == ">|" { ">" } else { op.as_str() };
+        // The other parser does not say which descriptor is closed or moved.
+        if let Some(moved) = target.strip_suffix('-')
+            && operator.ends_with('-')
+        {
+            return its.ends_with('-') || alike(moved, its_target);
+        }
+        let descriptor = redirect.descriptor.as_deref().unwrap_or_default();
+        let same = match varfd {
+            Some(name) => {
+                let inner = descriptor.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+                inner == Some(name)
+            }
+            None if *fd < 0 => descriptor.is_empty(),
+            None => match u8::try_from(*fd) {
+                Ok(digit @ 0..=9) => descriptor.as_bytes() == [b'0' + digit],
+                _ => descriptor == fd.to_string(),
+            },
+        };
+        same && operator == its && alike(target, its_target)
     }
 }
 
 /// Their tree.
-fn flatten<'a>(node: &'a Node, items: &mut Vec<Item<'a>>) {
+fn flatten<'a>(node: &'a Node, items: &mut Leaves<'a>) {
     match &node.kind {
-        NodeKind::Word { value, .. } => items.push(Item::Word(Cow::Borrowed(value))),
+        NodeKind::Word { .. } | NodeKind::HereDoc { .. } => items.push(node),
         NodeKind::Command { assignments, words, redirects } => {
             flatten_all(assignments, items);
             flatten_all(words, items);
@@ -258,23 +250,16 @@ fn flatten<'a>(node: &'a Node, items: &mut Vec<Item<'a>>) {
         | NodeKind::Time { pipeline: inner, .. } => flatten(inner, items),
         NodeKind::ArithmeticCommand { redirects, .. }
         | NodeKind::ConditionalExpr { redirects, .. } => flatten_all(redirects, items),
-        NodeKind::HereDoc { content, .. } => items.push(Item::Document(Cow::Borrowed(content))),
-        NodeKind::Redirect { op, target, fd, varfd } => {
-            let NodeKind::Word { value, .. } = &target.kind else { return };
-            let descriptor = match varfd {
-                Some(name) => Cow::Owned(format!("{{{name}}}")),
-                None if *fd < 0 => Cow::Borrowed(""),
-                None => Cow::Owned(fd.to_string()),
-            };
-            let operator = if op == ">|" { ">" } else { op };
-            let target = Cow::Borrowed(value.as_str());
-            items.push(Item::Redirect(descriptor, Cow::Borrowed(operator), target));
+        NodeKind::Redirect { target, .. } => {
+            if matches!(target.kind, NodeKind::Word { .. }) {
+                items.push(node);
+            }
         }
         _ => {}
     }
 }
 
-fn flatten_all<'a>(nodes: &'a [Node], items: &mut Vec<Item<'a>>) {
+fn flatten_all<'a>(nodes: &'a [Node], items: &mut Leaves<'a>) {
     for node in nodes {
         flatten(node, items);
     }

@@ -20,8 +20,15 @@ const OPERATOR: usize = 8;
 /// How many brackets may be open where they are text to us.
 const BRACKETS: usize = 24;
 
+/// Whether a text with its tree is nested too deep for the other parser.
+pub(super) fn of(text: &str, script: &Script) -> bool {
+    let openers = openers(text);
+    // Nearly all texts have fewer than may be open at once.
+    openers > BRACKETS && of_text(text) || of_script(text, script, openers)
+}
+
 /// Whether a text could be nested too deep, whoever reads it, and whatever quotes it has.
-pub(super) fn of_text(text: &str) -> bool {
+fn of_text(text: &str) -> bool {
     const OPEN: usize = 40;
     let (mut open, mut row) = (0_usize, 0_usize);
     text.bytes().any(|byte| {
@@ -42,9 +49,17 @@ pub(super) fn of_text(text: &str) -> bool {
     })
 }
 
+/// How many bytes could open something.
+fn openers(text: &str) -> usize {
+    let opens = |byte: &u8| u8::from(matches!(byte, b'(' | b'{' | b'[' | b'`'));
+    // In bytes, many of them are looked at at once.
+    let chunks = text.as_bytes().chunks(usize::from(u8::MAX));
+    chunks.map(|chunk| usize::from(chunk.iter().map(opens).sum::<u8>())).sum()
+}
+
 /// Whether a tree is too deep.
-pub(super) fn of_script(text: &str, script: &Script) -> bool {
-    let at = At { substitutions: 0, cost: 0 };
+fn of_script(text: &str, script: &Script, openers: usize) -> bool {
+    let at = At { substitutions: 0, cost: 0, openers };
     // A list is a tree as deep as it is long, but lines of the whole script are trees of their own.
     let mut row = 0;
     let mut end = 0;
@@ -69,11 +84,13 @@ fn pipelines(statement: &Statement) -> impl Iterator<Item = &Pipeline> {
 struct At {
     substitutions: usize,
     cost: usize,
+    /// How many bytes of the whole text could open something.
+    openers: usize,
 }
 
 impl At {
     const fn with(self, cost: usize) -> Self {
-        Self { substitutions: self.substitutions, cost: self.cost + cost }
+        Self { cost: self.cost + cost, ..self }
     }
 
     const fn deeper(self) -> Self {
@@ -168,8 +185,11 @@ impl At {
     }
 
     fn pieces(self, pieces: &[Piece]) -> bool {
+        // No text has more of them than the whole.
+        let counts = self.openers > BRACKETS || self.with(self.openers * OPERATOR).is_too_deep();
         let mut brackets = 0;
         pieces.iter().any(|piece| match piece {
+            Piece::Text(_) if !counts => false,
             Piece::Text(text) => {
                 let open = |byte: &u8| matches!(byte, b'(' | b'[' | b'{');
                 brackets += text.bytes().filter(open).count();

@@ -5,6 +5,7 @@ pub mod policy;
 pub mod resolve;
 pub mod syntax;
 
+mod names;
 mod value;
 
 pub use resolve::{Analysis, Command, Surroundings, Unknown, Why, analyze};

@@ -5,10 +5,20 @@ use std::fmt;
 use smallvec::{SmallVec, smallvec};
 
 /// What a word has become.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct Value {
     /// Nearly always one.
     parts: SmallVec<[Part; 1]>,
+}
+
+impl Clone for Value {
+    // Values are copied a lot, and nearly all of them are one text.
+    fn clone(&self) -> Self {
+        match self.parts.as_slice() {
+            [Part::Text(text)] => Self { parts: smallvec![Part::Text(text.clone())] },
+            parts => Self { parts: parts.iter().cloned().collect() },
+        }
+    }
 }
 
 /// A part of a value.
@@ -69,6 +79,17 @@ impl Value {
     pub fn append(&mut self, other: &Self) {
         for part in &other.parts {
             self.push(part.clone());
+        }
+    }
+
+    /// Puts another value behind this one, which it becomes where this one is empty.
+    pub(crate) fn join(&mut self, other: Self) {
+        if self.parts.is_empty() {
+            *self = other;
+            return;
+        }
+        for part in other.parts {
+            self.push(part);
         }
     }
 

@@ -18,6 +18,7 @@ mod text;
 mod vcs;
 
 use super::row::Tool;
+use crate::names::hash;
 
 /// The rows, by field.
 static FIELDS: [&[Tool]; 16] = [
@@ -87,17 +88,6 @@ const fn index() -> [u16; SLOTS] {
 const fn unpack(entry: u16) -> (usize, usize) {
     let entry = entry - 1;
     ((entry >> 8) as usize, (entry & 0xff) as usize)
-}
-
-#[expect(clippy::indexing_slicing, reason = "below the length")]
-const fn hash(name: &[u8]) -> usize {
-    let mut hash: u32 = 0x811c_9dc5;
-    let mut index = 0;
-    while index < name.len() {
-        hash = (hash ^ name[index] as u32).wrapping_mul(0x0100_0193);
-        index += 1;
-    }
-    (hash ^ (hash >> 15)) as usize
 }
 
 #[expect(clippy::indexing_slicing, reason = "below both lengths")]

@@ -17,6 +17,10 @@ pub(super) struct TooMany;
 
 /// Whether there is a brace that could mean anything.
 pub(super) fn has_braces(pieces: &[Piece]) -> bool {
+    // Without a choice or a range between them, they mean themselves: `{}`.
+    if let [Piece::Text(text)] = pieces {
+        return text.contains('{') && (text.contains(',') || text.contains(".."));
+    }
     let opens = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains('{'));
     pieces.iter().any(opens)
 }

@@ -3,6 +3,7 @@
 use super::state::{Binding, home};
 use super::walk::Walker;
 use super::{Command, Input, Why, output, programs};
+use crate::names::base;
 use crate::value::{Part, Value};
 
 impl Walker {
@@ -12,44 +13,50 @@ impl Walker {
             self.emit(command);
             return Value::default();
         };
-        let Some(name) = program.known().map(str::to_owned) else {
+        let Some(name) = program.known() else {
             let text = program.to_string();
             self.unknown(Why::Program, &text);
             self.emit(command);
             return Value::unknown();
         };
-        let argv = command.argv.clone();
-        let input = command.input.clone();
-        let arguments = argv.get(1..).unwrap_or_default();
+        let plain = name.trim_start_matches("./");
+        if let Some(alias) = self.state.alias(name).or_else(|| self.state.alias(plain)) {
+            self.alias(name, &alias, &command);
+        }
+        self.emit_while(command, Self::follow)
+    }
+
+    /// Whether aliases count is the shell's setting, so what one stands for is looked at beside it.
+    fn alias(&mut self, name: &str, text: &str, command: &Command) {
         let label = format!("alias {name}");
         // An alias may use its own name, and may have been given another meaning inside of itself.
-        let again = self.via.iter().filter(|via| **via == label).count();
-        let plain = name.trim_start_matches("./");
-        if let Some(alias) = self.state.alias(&name).or_else(|| self.state.alias(plain))
-            && again < 3
-        {
-            // Whether aliases count is the shell's setting, so both are looked at.
-            let mut text = Value::text(alias);
-            text.append(&quoted(arguments));
-            self.inner(&label, |walker| walker.code(&text, &input));
+        if self.via.iter().filter(|via| **via == label).count() < 3 {
+            let mut text = Value::text(text);
+            text.append(&quoted(command.argv.get(1..).unwrap_or_default()));
+            self.inner(&label, |walker| walker.code(&text, &command.input));
         }
-        if self.state.function(&name).is_some() {
-            self.emit(command);
-            return self.function(&name, arguments, &input);
+    }
+
+    /// What a command of which the program is known runs and prints.
+    fn follow(&mut self, command: &Command) -> Value {
+        let Command { argv, input, .. } = command;
+        let Some((program, arguments)) = argv.split_first() else { return Value::default() };
+        let name = program.known().unwrap_or_default();
+        if self.state.function(name).is_some() {
+            return self.function(name, arguments, input);
         }
-        self.emit(command);
-        let Some(printed) = self.builtin(&name, arguments, &input) else {
-            let short = name.rsplit('/').next().unwrap_or(&name);
-            if let Some(printed) = programs::run(self, short, &argv, &input) {
-                return printed;
-            }
-            let printed = output::of(&self.state, short, arguments, &input);
-            let decodes = matches!(short, "base64" | "openssl" | "xxd" | "rev");
-            if let Some(text) = printed.known().filter(|_| decodes) {
-                self.decoded.push(text.to_owned());
-            }
+        if let Some(printed) = self.builtin(name, arguments, input) {
             return printed;
-        };
+        }
+        let short = base(name);
+        if let Some(printed) = programs::run(self, short, argv, input) {
+            return printed;
+        }
+        let printed = output::of(&self.state, short, arguments, input);
+        let decodes = matches!(short, "base64" | "openssl" | "xxd" | "rev");
+        if let Some(text) = printed.known().filter(|_| decodes) {
+            self.decoded.push(text.to_owned());
+        }
         printed
     }
 
@@ -65,7 +72,7 @@ impl Walker {
                 quiet
             }
             "popd" => {
-                let to = self.state.pushed.pop();
+                let to = self.state.pop_directory();
                 let to = to.map_or_else(|| vec![Value::unknown()], |to| to.to_vec());
                 self.state.change_directory(to);
                 quiet
@@ -231,14 +238,14 @@ impl Walker {
 
     fn change_directory(&mut self, name: &str, to: Option<&Value>) {
         if name == "pushd" {
-            self.state.pushed.push(self.state.directories.clone());
+            self.state.push_directory();
         }
         let Some(to) = to else {
             self.state.change_directory(vec![home()]);
             return;
         };
         if to.known() == Some("-") {
-            let mut to = self.state.previous.to_vec();
+            let mut to = self.state.previous().to_vec();
             if to.is_empty() {
                 to.push(Value::unknown());
             }

@@ -7,12 +7,10 @@ mod arguments;
 mod calls;
 mod lexer;
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use super::expand::{HOLE, HOME};
 use super::walk::Walker;
 use super::{Command, Input, Why};
+use crate::names::Index;
 use crate::value::{Part, Value};
 use arguments::{Argument, arguments};
 use calls::{Meaning, meaning};
@@ -31,7 +29,7 @@ struct Language {
     is_other: bool,
 }
 
-const LANGUAGES: &[Language] = &[
+static LANGUAGES: &[Language] = &[
     Language {
         names: &["python", "pypy", "ipython", "bpython"],
         options: &["-c"],
@@ -122,14 +120,26 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
+/// By their names.
+#[expect(clippy::indexing_slicing, reason = "runs when it is compiled, never later")]
+static BY_NAME: Index<128> = {
+    let mut names: [&[&str]; LANGUAGES.len()] = [&[]; LANGUAGES.len()];
+    let mut row = 0;
+    while row < LANGUAGES.len() {
+        names[row] = LANGUAGES[row].names;
+        row += 1;
+    }
+    Index::new(&names)
+};
+
 fn language(name: &str) -> Option<&'static Language> {
-    static BY_NAME: LazyLock<HashMap<&str, &Language>> = LazyLock::new(|| {
-        let named =
-            |language: &'static Language| language.names.iter().map(move |name| (*name, language));
-        LANGUAGES.iter().rev().flat_map(named).collect()
-    });
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    BY_NAME.get(plain).or_else(|| BY_NAME.get(name)).copied()
+    let named = |name: &str| {
+        let row =
+            BY_NAME.find(name, |row| LANGUAGES.get(row).is_some_and(|it| it.names.contains(&name)));
+        row.and_then(|row| LANGUAGES.get(row))
+    };
+    named(plain).or_else(|| if plain == name { None } else { named(name) })
 }
 
 /// Whether a name is that of an interpreter known here.

@@ -15,6 +15,9 @@ use crate::value::{Part, Value};
 pub(super) const HOLE: char = '\u{F8FE}';
 pub(super) const HOME: char = '\u{F8FF}';
 
+/// The byte that both begin with.
+const MARKED: u8 = 0xEF;
+
 /// The fields that words become.
 pub(super) struct Fields {
     done: Vec<Value>,
@@ -45,7 +48,7 @@ impl Fields {
     fn literal(&mut self, text: &str) {
         self.open = true;
         let mut rest = text;
-        while let Some(at) = rest.find([HOLE, HOME]) {
+        while let Some(at) = mark_in(rest) {
             let (before, mark) = rest.split_at(at);
             self.current.push_str(before);
             self.current.push(if mark.starts_with(HOLE) { Part::Unknown } else { Part::Home });
@@ -58,7 +61,7 @@ impl Fields {
     fn pattern(&mut self, text: &str) {
         self.open = true;
         let mut rest = text;
-        while let Some(at) = rest.find(['*', '?', '[']) {
+        while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'*' | b'?' | b'[')) {
             let (before, glob) = rest.split_at(at);
             self.literal(before);
             let length = glob_length(glob);
@@ -106,6 +109,25 @@ impl Fields {
     }
 }
 
+/// Where the first of the marks is that stand for something.
+fn mark_in(text: &str) -> Option<usize> {
+    // Both begin with this byte, which next to no text has.
+    if !text.as_bytes().contains(&MARKED) {
+        return None;
+    }
+    text.find([HOLE, HOME])
+}
+
+/// The field that a word becomes which stands for nothing but its text.
+fn plain(word: &Word) -> Option<&str> {
+    let means = |byte: u8| matches!(byte, b'*' | b'?' | b'[' | b'{' | b'~' | MARKED);
+    match word.pieces.as_slice() {
+        [Piece::Text(text)] => (!text.bytes().any(means)).then_some(text.as_str()),
+        [Piece::Quoted(text)] => (!text.as_bytes().contains(&MARKED)).then_some(text.as_str()),
+        _ => None,
+    }
+}
+
 /// How much of a text, which begins with a glob, is that glob.
 fn glob_length(text: &str) -> usize {
     if !text.starts_with('[') {
@@ -131,9 +153,12 @@ impl Walker {
                 value => Cow::Owned(value.to_string()),
             }
         };
-        let mut fields = Fields { separators: Some(separators), ..Fields::one() };
+        let done = Vec::with_capacity(words.len());
+        let mut fields = Fields { separators: Some(separators), done, ..Fields::one() };
         for word in words {
-            if brace::has_braces(&word.pieces) {
+            if let Some(text) = plain(word) {
+                fields.done.push(Value::text(text));
+            } else if brace::has_braces(&word.pieces) {
                 if let Ok(words) = brace::expand(&word.pieces) {
                     for pieces in words {
                         self.pieces(&pieces, &mut fields);
@@ -187,7 +212,7 @@ impl Walker {
         match name {
             "" => Some(home()),
             "+" => self.state.directories.first().cloned(),
-            "-" => Some(self.state.previous.first().cloned().unwrap_or_else(Value::unknown)),
+            "-" => Some(self.state.previous().first().cloned().unwrap_or_else(Value::unknown)),
             "root" => Some(Value::text("/root")),
             name if name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)) => {
                 Some(Value::text(format!("/home/{name}")))

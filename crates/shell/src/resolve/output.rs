@@ -7,17 +7,17 @@ use crate::value::{Part, Value};
 
 /// What a program prints.
 pub(super) fn of(state: &State, name: &str, arguments: &[Value], input: &Input) -> Value {
-    let known: Option<Vec<&str>> = arguments.iter().map(Value::known).collect();
+    let known = || arguments.iter().map(Value::known).collect::<Option<Vec<&str>>>();
     let text = match input {
         Input::Text(text) => Some(text),
         _ => None,
     };
-    if known.as_deref().is_some_and(|known| prints_settings(name, known)) {
+    if prints_settings(name, arguments) {
         return Value::text("true\n");
     }
     match name {
         "echo" => echo(arguments),
-        "printf" => known.map_or_else(Value::unknown, |known| printf(&known)),
+        "printf" => known().map_or_else(Value::unknown, |known| printf(&known)),
         "cat" | "tac" => cat(state, arguments, text),
         "tee" | "sponge" | "pv" | "iconv" | "stdbuf" => passed(text),
         // Some of the lines. Of lines that are patterns, each stands for all that it matches.
@@ -32,7 +32,7 @@ pub(super) fn of(state: &State, name: &str, arguments: &[Value], input: &Input) 
             passed(text)
         }
         "base64" | "base32" | "gbase64" => {
-            let decodes = known.as_ref().is_some_and(|known| {
+            let decodes = known().is_some_and(|known| {
                 known
                     .iter()
                     .any(|option| matches!(*option, "-d" | "-D" | "--decode" | "-di" | "--d"))
@@ -40,14 +40,14 @@ pub(super) fn of(state: &State, name: &str, arguments: &[Value], input: &Input) 
             decoded(decodes && name != "base32", operand_or(state, arguments, text), base64)
         }
         "openssl" => {
-            let decodes = known.as_ref().is_some_and(|known| {
+            let decodes = known().is_some_and(|known| {
                 known.contains(&"-d")
                     && known.iter().any(|option| matches!(*option, "base64" | "-base64" | "-a"))
             });
             decoded(decodes, text.cloned(), base64)
         }
         "xxd" => {
-            let reverses = known.as_ref().is_some_and(|known| {
+            let reverses = known().is_some_and(|known| {
                 let options = known.concat();
                 options.contains('r') && options.contains('p')
             });
@@ -56,7 +56,7 @@ pub(super) fn of(state: &State, name: &str, arguments: &[Value], input: &Input) 
         "rev" => decoded(true, operand_or(state, arguments, text), |text| {
             Some(text.lines().map(|line| line.chars().rev().collect::<String>() + "\n").collect())
         }),
-        "tr" => match (known.as_deref(), text.and_then(Value::known)) {
+        "tr" => match (known().as_deref(), text.and_then(Value::known)) {
             (Some(known), Some(text)) => {
                 translate(known, text).map_or_else(Value::unknown, Value::text)
             }
@@ -64,17 +64,16 @@ pub(super) fn of(state: &State, name: &str, arguments: &[Value], input: &Input) 
         },
         "pwd" => state.directories.first().cloned().unwrap_or_else(Value::unknown),
         "basename" | "dirname" => {
-            let text = known.as_ref().and_then(|known| known.first()).map(|path| {
+            let text = known().and_then(|known| known.first().copied()).map(|path| {
                 let path = path.trim_end_matches('/');
                 let (directory, base) = path.rsplit_once('/').unwrap_or((".", path));
                 if name == "basename" { base } else { directory }
             });
             text.map_or_else(Value::unknown, Value::text)
         }
-        "which" => known
-            .as_ref()
-            .and_then(|known| known.last())
-            .map_or_else(Value::unknown, |name| Value::text(*name)),
+        "which" => {
+            known().and_then(|known| known.last().copied()).map_or_else(Value::unknown, Value::text)
+        }
         "mktemp" => {
             let elsewhere = |option: &Value| {
                 option.prefix().starts_with("-p") || option.prefix().starts_with("--tmpdir")
@@ -85,7 +84,9 @@ pub(super) fn of(state: &State, name: &str, arguments: &[Value], input: &Input) 
         "uname" | "arch" | "nproc" | "date" | "seq" => made_up("1"),
         "find" => as_lines(&found(arguments)),
         "ls" | "fd" | "fdfind" | "rg" | "ag" | "locate" => names_below(arguments),
-        "git" => git(state, known.as_deref().unwrap_or_default()),
+        "git" if arguments.iter().all(|argument| argument.known().is_some()) => {
+            git(state, arguments)
+        }
         "sleep" | "mkdir" | "touch" | "rm" | "cp" | "mv" | "chmod" | "chown" | "ln" | "kill"
         | "sync" => Value::default(),
         _ => Value::unknown(),
@@ -309,9 +310,10 @@ fn as_lines(values: &[Value]) -> Value {
 }
 
 /// Whether a program prints settings for a shell, which its own manual says to run.
-fn prints_settings(name: &str, arguments: &[&str]) -> bool {
-    let first = arguments.first().copied().unwrap_or_default();
-    matches!(
+fn prints_settings(name: &str, arguments: &[Value]) -> bool {
+    let first = arguments.first().map_or(Some(""), Value::known);
+    let Some(first) = first else { return false };
+    let prints = matches!(
         (name, first),
         (_, "completion" | "completions" | "shell-init" | "shellenv")
             | ("direnv", "hook" | "export")
@@ -330,7 +332,8 @@ fn prints_settings(name: &str, arguments: &[&str]) -> bool {
             | ("minikube", "docker-env" | "podman-env")
             | ("docker-machine", "env")
             | ("fzf", "--bash" | "--zsh")
-    )
+    );
+    prints && arguments.iter().all(|argument| argument.known().is_some())
 }
 
 /// Text that a program itself takes for a glob.
@@ -362,15 +365,14 @@ fn names_below(arguments: &[Value]) -> Value {
     if absolute { Value::unknown() } else { made_up("./") }
 }
 
-fn git(state: &State, arguments: &[&str]) -> Value {
-    match arguments {
-        ["rev-parse", "--show-toplevel"] => {
+fn git(state: &State, arguments: &[Value]) -> Value {
+    let Some((first, rest)) = arguments.split_first() else { return Value::unknown() };
+    match first.known().unwrap_or_default() {
+        "rev-parse" if matches!(rest, [only] if only.known() == Some("--show-toplevel")) => {
             state.directories.first().cloned().unwrap_or_else(Value::unknown)
         }
-        ["rev-parse" | "describe" | "log" | "rev-list" | "branch" | "symbolic-ref", ..] => {
-            made_up("ref")
-        }
-        ["ls-files" | "diff" | "status" | "grep", ..] => made_up("./"),
+        "rev-parse" | "describe" | "log" | "rev-list" | "branch" | "symbolic-ref" => made_up("ref"),
+        "ls-files" | "diff" | "status" | "grep" => made_up("./"),
         _ => Value::unknown(),
     }
 }

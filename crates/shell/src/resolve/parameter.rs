@@ -164,7 +164,7 @@ impl Walker {
     fn named(&mut self, name: &str, subscript: Option<&Word>) -> Value {
         if let Ok(number) = name.parse::<usize>() {
             if number == 0 {
-                return self.state.script.clone().unwrap_or_else(|| Value::text("bash"));
+                return self.state.script().cloned().unwrap_or_else(|| Value::text("bash"));
             }
             let split = self.state.positional.iter().any(Value::has_unknown);
             return match self.state.positional.get(number - 1) {

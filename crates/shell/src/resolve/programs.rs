@@ -6,13 +6,11 @@ mod shells;
 mod table;
 mod tools;
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use super::builtins::joined;
 use super::walk::Walker;
 use super::{Command, Input, Why, code};
 use crate::effects;
+use crate::names::{Index, base};
 use crate::value::Value;
 use options::{ends_cluster, is_assignment, is_option, options_end, value_of};
 use table::PROGRAMS;
@@ -156,14 +154,22 @@ impl Walker {
     }
 }
 
+/// By their names.
+#[expect(clippy::indexing_slicing, reason = "runs when it is compiled, never later")]
+static BY_NAME: Index<1024> = {
+    let mut names: [&[&str]; PROGRAMS.len()] = [&[]; PROGRAMS.len()];
+    let mut row = 0;
+    while row < PROGRAMS.len() {
+        names[row] = PROGRAMS[row].names;
+        row += 1;
+    }
+    Index::new(&names)
+};
+
 fn program_of(name: &str) -> Option<&'static Program> {
-    static BY_NAME: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
-        let named =
-            |program: &'static Program| program.names.iter().map(move |name| (*name, program));
-        // The first one counts.
-        PROGRAMS.iter().rev().flat_map(named).collect()
-    });
-    BY_NAME.get(name).copied()
+    let row =
+        BY_NAME.find(name, |row| PROGRAMS.get(row).is_some_and(|it| it.names.contains(&name)))?;
+    PROGRAMS.get(row)
 }
 
 /// Programs that take text for what it is. Of git and of some others, these commands.
@@ -257,7 +263,8 @@ const TELLING: &[&str] = &[
 /// are more options that take one than anybody can list.
 fn commands_in_words(walker: &mut Walker, name: &str, argv: &[Value]) {
     // Nearly all words are one.
-    if !argv.iter().any(|word| word.prefix().contains([' ', '('])) {
+    let several = |text: &str| text.bytes().any(|byte| matches!(byte, b' ' | b'('));
+    if !argv.iter().any(|word| several(word.prefix())) {
         return;
     }
     let takes_text = |word: &str| TEXT.contains(&word);
@@ -268,7 +275,7 @@ fn commands_in_words(walker: &mut Walker, name: &str, argv: &[Value]) {
         return;
     }
     for word in argv.iter().skip(1) {
-        let Some(text) = word.known().filter(|text| text.contains([' ', '('])) else { continue };
+        let Some(text) = word.known().filter(|text| several(text)) else { continue };
         if TELLING.iter().any(|name| text.contains(name)) {
             walker.unknown(Why::Code, text);
         }
@@ -299,58 +306,57 @@ fn commands_in_words(walker: &mut Walker, name: &str, argv: &[Value]) {
 /// A program that nobody here knows may run what its arguments name. Where one of them is a program
 /// that deletes or a shell, that is looked at as if it did.
 fn tail(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Option<Value> {
-    const RUN_BY_OTHERS: &[&str] = &[
-        "rm", "sh", "bash", "zsh", "dash", "ksh", "sudo", "env", "find", "dd", "shred", "mkfs",
-        "xargs", "git", "chmod", "chown", "mv", "truncate", "wipefs", "kill", "dropdb",
-    ];
-    const LAUNCHERS: &[&str] = &[
-        "ssh-agent",
-        "machinectl",
-        "cgexec",
-        "sshpass",
-        "pssh",
-        "pdsh",
-        "direnv",
-        "dotenv",
-        "ccache",
-        "distcc",
-        "start-stop-daemon",
-        "flatpak-spawn",
-        "byobu",
-        "abduco",
-        "dtach",
-        "nsjail",
-        "apptainer",
-        "singularity",
-        "expect",
-        "rails",
-        "cmake",
-        "gdb",
-        "lldb",
-        "perf",
-        "opam",
-        "nix",
-        "guix",
-        "mix",
-        "bundle",
-        "foreman",
-        "honcho",
-        "supervisorctl",
-        "at",
-        "mpirun",
-        "mpiexec",
-        "srun",
-        "sbatch",
-        "qsub",
-        "bsub",
-        "condor_run",
-    ];
-    if effects::is_known(name) && !LAUNCHERS.contains(&name) {
+    let is_launcher = matches!(
+        name,
+        "ssh-agent"
+            | "machinectl"
+            | "cgexec"
+            | "sshpass"
+            | "pssh"
+            | "pdsh"
+            | "direnv"
+            | "dotenv"
+            | "ccache"
+            | "distcc"
+            | "start-stop-daemon"
+            | "flatpak-spawn"
+            | "byobu"
+            | "abduco"
+            | "dtach"
+            | "nsjail"
+            | "apptainer"
+            | "singularity"
+            | "expect"
+            | "rails"
+            | "cmake"
+            | "gdb"
+            | "lldb"
+            | "perf"
+            | "opam"
+            | "nix"
+            | "guix"
+            | "mix"
+            | "bundle"
+            | "foreman"
+            | "honcho"
+            | "supervisorctl"
+            | "at"
+            | "mpirun"
+            | "mpiexec"
+            | "srun"
+            | "sbatch"
+            | "qsub"
+            | "bsub"
+            | "condor_run"
+    );
+    if !is_launcher && effects::is_known(name) {
         return None;
     }
     let is_program = |argument: &Value| {
-        let base = argument.known().map(|text| text.rsplit('/').next().unwrap_or(text));
-        base.is_some_and(|base| RUN_BY_OTHERS.contains(&base) || base.starts_with("mkfs."))
+        argument
+            .known()
+            .map(base)
+            .is_some_and(|base| is_run_by_others(base) || base.starts_with("mkfs."))
     };
     let at = argv.iter().skip(1).position(is_program)? + 1;
     let rest = argv.get(at..).filter(|rest| rest.len() > 1)?.to_vec();
@@ -358,10 +364,40 @@ fn tail(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Optio
     None
 }
 
+/// Whether a word is more likely to be a program than anything else.
+fn is_run_by_others(name: &str) -> bool {
+    matches!(
+        name,
+        "rm" | "sh"
+            | "bash"
+            | "zsh"
+            | "dash"
+            | "ksh"
+            | "sudo"
+            | "env"
+            | "find"
+            | "dd"
+            | "shred"
+            | "mkfs"
+            | "xargs"
+            | "git"
+            | "chmod"
+            | "chown"
+            | "mv"
+            | "truncate"
+            | "wipefs"
+            | "kill"
+            | "dropdb"
+    )
+}
+
 /// `./script` that was written before.
 fn script_file(walker: &mut Walker, argv: &[Value], input: &Input) -> Option<Value> {
     let name = argv.first()?.known()?;
-    let content = walker.state.file(name).filter(|_| name.contains('/')).cloned()?;
+    if walker.state.files() == 0 || !name.contains('/') {
+        return None;
+    }
+    let content = walker.state.file(name).cloned()?;
     Some(interpreted(walker, name, &content, argv, input))
 }
 
@@ -396,7 +432,7 @@ fn interpreted(
     walker.inner(name, |walker| {
         walker.child(|walker| {
             walker.state.positional = positional;
-            walker.state.script = Some(this);
+            walker.state.set_script(Some(this));
             walker.code(content, input)
         })
     })

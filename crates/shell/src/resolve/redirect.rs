@@ -61,8 +61,11 @@ impl Walker {
                     None => Input::File,
                 };
             }
-            for access in accesses {
-                opened.push(Redirection { access: *access, target: target.clone() });
+            if let Some((last, others)) = accesses.split_last() {
+                for access in others {
+                    opened.push(Redirection { access: *access, target: target.clone() });
+                }
+                opened.push(Redirection { access: *last, target });
             }
         }
         (opened, input)

@@ -6,12 +6,12 @@ use super::{Input, Why};
 use crate::syntax::{Assignment, Piece, Word};
 use crate::value::Value;
 
-const DECLARATIONS: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
-
 /// Whether arguments of the form `name=value` are assignments.
 pub(super) fn declares(words: &[Word]) -> bool {
-    let name = words.first().map(|word| word.pieces.as_slice());
-    matches!(name, Some([Piece::Text(name)]) if DECLARATIONS.contains(&name.as_str()))
+    let Some([Piece::Text(name)]) = words.first().map(|word| word.pieces.as_slice()) else {
+        return false;
+    };
+    matches!(name.as_str(), "declare" | "typeset" | "local" | "export" | "readonly")
 }
 
 /// Variables that programs take for commands.

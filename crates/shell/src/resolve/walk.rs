@@ -1,5 +1,6 @@
 //! Goes through a script as a shell would, except that it takes every branch.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -33,6 +34,10 @@ pub(super) struct Walker {
     pub(super) world: World,
     pub(super) via: Vec<String>,
     pub(super) host: Option<Value>,
+    /// The command that is being run, as long as nothing else is noted: most run nothing else.
+    pending: Option<Rc<Command>>,
+    /// Commands that are being run and have run others, each with the place that is kept for it.
+    running: Vec<(usize, Rc<Command>)>,
     /// What is run at the end.
     pub(super) traps: Vec<Value>,
     /// Texts that were decoded. Who runs one has hidden it from readers.
@@ -68,6 +73,8 @@ impl Walker {
             world: World::default(),
             via: Vec::new(),
             host: None,
+            pending: None,
+            running: Vec::new(),
             traps: Vec::new(),
             decoded: Vec::new(),
             calls: Vec::new(),
@@ -177,7 +184,7 @@ impl Walker {
         self.depth += 1;
         let mut output = Value::default();
         for statement in &script.statements {
-            output.append(&self.statement(statement, input));
+            output.join(self.statement(statement, input));
         }
         self.depth -= 1;
         output
@@ -206,35 +213,32 @@ impl Walker {
                     }
                 }
             }
-            let directory_set = self.state.directories.clone();
-            output.append(&self.pipeline(pipeline, input));
-            self.rejoin(*connective, skipped, &directory_set);
+            let entered = Arc::clone(&self.state.directories);
+            output.join(self.pipeline(pipeline, input));
+            self.rejoin(*connective, skipped, entered);
         }
         self.state.settle();
         output
     }
 
     /// What is so behind `a && b` or `a || b`, where `b` may not have run.
-    fn rejoin(&mut self, connective: Connective, mut skipped: State, entered: &[Value]) {
+    fn rejoin(&mut self, connective: Connective, mut skipped: State, entered: Arc<Vec<Value>>) {
         match connective {
             // `cd x && a && b`: all the rest of the list runs in x. Behind the list, `cd` may have
             // failed.
             Connective::And => {
                 let failed = skipped.if_failed.take();
-                let moved = *self.state.directories != *entered;
                 let elsewhere = self.state.if_failed.take();
-                let mut elsewhere = elsewhere.map(|all| all.to_vec()).unwrap_or_default();
-                if moved {
-                    elsewhere.extend(entered.iter().cloned());
-                }
-                let directories = self.state.directories.clone();
+                let directories = Arc::clone(&self.state.directories);
+                let moved = !Arc::ptr_eq(&directories, &entered) && directories != entered;
                 skipped.directories = Arc::clone(&directories);
                 self.state.join(skipped);
                 self.state.directories = directories;
-                elsewhere.extend(failed.iter().flat_map(|all| all.iter().cloned()));
-                if !elsewhere.is_empty() {
-                    self.state.if_failed = Some(elsewhere.into());
-                }
+                let all = [elsewhere, moved.then_some(entered), failed].into_iter().flatten();
+                self.state.if_failed = all.filter(|all| !all.is_empty()).reduce(|mut all, more| {
+                    Arc::make_mut(&mut all).extend(more.iter().cloned());
+                    all
+                });
             }
             Connective::Or => self.state.join(skipped),
         }
@@ -251,17 +255,20 @@ impl Walker {
             }
             return output;
         }
+        let Some((last, before)) = pipeline.commands.split_last() else {
+            return Value::default();
+        };
         self.spawning += 1;
-        let mut input = input.clone();
-        let mut output = Value::default();
-        for command in &pipeline.commands {
-            output = self.apart(|walker| walker.command(command, &input));
-            input = if output.parts() == [Part::Unknown] {
+        let mut input = Cow::Borrowed(input);
+        for command in before {
+            let output = self.apart(|walker| walker.command(command, &input));
+            input = Cow::Owned(if output.parts() == [Part::Unknown] {
                 Input::Pipe
             } else {
-                Input::Text(output.clone())
-            };
+                Input::Text(output)
+            });
         }
+        let output = self.apart(|walker| walker.command(last, &input));
         self.spawning -= 1;
         output
     }
@@ -313,15 +320,20 @@ impl Walker {
         }
         let outer = std::mem::take(&mut self.world);
         let before = self.state.clone();
-        let mut outputs = Vec::new();
+        let only = self.once(assignments, words, redirects, input);
+        if !self.world.next() || self.full {
+            self.world = outer;
+            return only;
+        }
+        let mut outputs = vec![only];
         let mut ends: Option<State> = None;
         loop {
+            let after = std::mem::replace(&mut self.state, before.clone());
+            ends = Some(joined(ends, after));
             outputs.push(self.once(assignments, words, redirects, input));
             if !self.world.next() || self.full {
                 break;
             }
-            let after = std::mem::replace(&mut self.state, before.clone());
-            ends = Some(joined(ends, after));
         }
         if let Some(ends) = ends {
             self.state.join(ends);
@@ -372,36 +384,26 @@ impl Walker {
         for (name, value) in &variables {
             self.scripts_in_variable(name, value);
         }
-        let output = self.run(Command {
-            argv,
-            redirections: redirections.clone(),
-            variables,
-            input,
-            ..Command::default()
-        });
+        let writes = redirects.iter().any(takes_output);
+        let opened = if writes { redirections.clone() } else { Vec::new() };
+        let output =
+            self.run(Command { argv, redirections, variables, input, ..Command::default() });
         if only_exec {
             self.keep_descriptors(redirects);
         }
         for (name, binding) in set_before {
             self.state.restore(name, binding);
         }
-        self.keep_output(redirects, &redirections, &output);
-        let writes = redirects.iter().any(takes_output);
-        if writes { Value::default() } else { output }
+        if !writes {
+            return output;
+        }
+        self.keep_output(redirects, &opened, &output);
+        Value::default()
     }
 
     /// Notes a command that could run.
     pub(super) fn emit(&mut self, mut command: Command) {
-        self.commands += 1;
-        if self.commands > MOST_COMMANDS {
-            self.too_much("more commands than can be looked at");
-            return;
-        }
-        command.directories = Arc::clone(&self.state.directories);
-        command.via.clone_from(&self.via);
-        command.host.clone_from(&self.host);
-        // Loops and rounds give the same one again and again.
-        if self.out.commands.iter().rev().take(8).any(|other| *other == command) {
+        if !self.complete(&mut command) {
             return;
         }
         if !self.state.has_links() {
@@ -424,6 +426,55 @@ impl Walker {
             self.out.commands.push(Command { argv, redirections, ..command.clone() });
         }
         self.out.commands.push(command);
+    }
+
+    /// Says where a command runs and by what. Tells whether it is to be noted.
+    fn complete(&mut self, command: &mut Command) -> bool {
+        if let Some(outer) = self.pending.take() {
+            self.running.push((self.out.commands.len(), outer));
+            self.out.commands.push(Command::default());
+        }
+        self.commands += 1;
+        if self.commands > MOST_COMMANDS {
+            self.too_much("more commands than can be looked at");
+            return false;
+        }
+        command.directories = Arc::clone(&self.state.directories);
+        command.via.clone_from(&self.via);
+        command.host.clone_from(&self.host);
+        // Loops and rounds give the same one again and again.
+        !self.out.commands.iter().enumerate().rev().take(8).any(|(at, other)| {
+            let running = self.running.iter().find(|(place, _)| *place == at);
+            running.map_or(other, |(_, running)| &**running) == command
+        })
+    }
+
+    /// Notes a command that could run, before whatever `work` notes, which is what it does.
+    pub(super) fn emit_while(
+        &mut self,
+        mut command: Command,
+        work: impl FnOnce(&mut Self, &Command) -> Value,
+    ) -> Value {
+        if self.state.has_links() {
+            self.emit(command.clone());
+            return work(self, &command);
+        }
+        if !self.complete(&mut command) {
+            return work(self, &command);
+        }
+        let command = Rc::new(command);
+        self.pending = Some(Rc::clone(&command));
+        let output = work(self, &command);
+        let noted = self.pending.take().is_none();
+        let place = if noted { self.running.pop().map(|(place, _)| place) } else { None };
+        // Nobody else has it any more.
+        if let Ok(command) = Rc::try_unwrap(command) {
+            match place.and_then(|place| self.out.commands.get_mut(place)) {
+                Some(kept) => *kept = command,
+                None => self.out.commands.push(command),
+            }
+        }
+        output
     }
 
     /// Runs a command from inside another: what `via` runs.

@@ -45,6 +45,12 @@ fn lines(text: &Value) -> Vec<Value> {
 
 /// A value in which every mark stands for another one.
 fn filled(value: &Value, mark: &str, with: &Value) -> Value {
+    let marked = |text: &str| {
+        !mark.is_empty() && text.as_bytes().windows(mark.len()).any(|at| at == mark.as_bytes())
+    };
+    if !value.parts().iter().any(|part| marked(part.text())) {
+        return value.clone();
+    }
     let mut out = Value::default();
     for part in value.parts() {
         match part {

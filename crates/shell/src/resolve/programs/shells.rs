@@ -50,7 +50,7 @@ pub(super) fn shell(walker: &mut Walker, arguments: &[Value], input: &Input) -> 
         return Some(walker.inner("sh -c", |walker| {
             walker.child(|walker| {
                 walker.state.positional = parameters;
-                walker.state.script = this;
+                walker.state.set_script(this);
                 walker.code(&script, &input)
             })
         }));

@@ -30,7 +30,7 @@ const fn own(names: &'static [&'static str], run: Run) -> Program {
 }
 
 /// Every program that runs others which are named in its arguments.
-pub(super) const PROGRAMS: &[Program] = &[
+pub(super) static PROGRAMS: &[Program] = &[
     rest(
         &["sudo"],
         &[

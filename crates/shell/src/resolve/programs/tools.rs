@@ -65,6 +65,8 @@ pub(super) fn git(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
                 "--tree-filter" | "--index-filter" | "--msg-filter" | "--env-filter"
                 | "--commit-filter" | "--parent-filter" | "--tag-name-filter",
             ) => next(),
+            // None of those below begins otherwise.
+            _ if !argument.prefix().starts_with("--") => None,
             _ => value_of(argument, "--exec")
                 .filter(|_| mentions(arguments, "rebase"))
                 .or_else(|| value_of(argument, "--upload-pack"))

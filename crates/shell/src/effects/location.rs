@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use super::Location;
 use super::arg::{Arg, Piece};
 use crate::value::{Part, Value};
@@ -146,7 +148,7 @@ pub(crate) fn normal(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let absolute = text.starts_with('/');
-    let mut kept: Vec<&str> = Vec::with_capacity(16);
+    let mut kept: SmallVec<[&str; 16]> = SmallVec::new();
     for segment in text.split('/') {
         match segment {
             "" | "." => {}
@@ -188,7 +190,19 @@ fn is_normal(text: &str) -> bool {
         _ => {}
     }
     let rest = text.strip_prefix('/').unwrap_or(text);
-    rest.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
+    let (mut length, mut dots) = (0_usize, 0_usize);
+    for byte in rest.bytes().chain(std::iter::once(b'/')) {
+        if byte != b'/' {
+            length += 1;
+            dots += usize::from(byte == b'.');
+            continue;
+        }
+        if length == 0 || length <= 2 && dots == length {
+            return false;
+        }
+        (length, dots) = (0, 0);
+    }
+    true
 }
 
 impl Location {

@@ -5,6 +5,7 @@ use super::location;
 use super::run::{Call, Out, host_of};
 use super::special::{data, verbs};
 use super::{Effect, Effects, Kind, Target, Thing, table};
+use crate::names::base;
 use crate::resolve::{Access, Analysis, Command, Redirection};
 use crate::value::{Part, Value};
 
@@ -133,7 +134,7 @@ fn redirect(command: &Command, redirection: &Redirection, effects: &mut Out) {
 /// The name of a program without its directories, where it is known.
 fn base_name(program: &Value) -> Option<&str> {
     match program.parts() {
-        [Part::Text(text)] => Some(text.rsplit('/').next().unwrap_or(text)),
+        [Part::Text(text)] => Some(base(text)),
         [.., Part::Text(text)] => text.rsplit_once('/').map(|(_, name)| name),
         _ => None,
     }
@@ -142,6 +143,7 @@ fn base_name(program: &Value) -> Option<&str> {
 /// Whether the program is a file that is not one of the system's.
 fn is_own(program: &Value) -> bool {
     match program.known() {
+        Some(text) if !text.as_bytes().contains(&b'/') => false,
         Some(text) => match text.rsplit_once('/') {
             Some((directory, _)) => !SYSTEM_DIRECTORIES.contains(&directory),
             None => false,

@@ -33,7 +33,7 @@ pub(crate) struct Call<'a, 'o> {
     /// The command it is.
     pub(crate) command: &'a Command,
     /// The name as a person knows it, subcommands included.
-    pub(crate) by: String,
+    pub(crate) by: Cow<'a, str>,
     /// The words that are no options.
     pub(crate) operands: Vec<Arg<'a>>,
     /// The options that have values.
@@ -49,10 +49,10 @@ pub(crate) struct Call<'a, 'o> {
 }
 
 impl<'a, 'o> Call<'a, 'o> {
-    pub(crate) fn new(command: &'a Command, by: &str, out: &'o mut Out) -> Self {
+    pub(crate) fn new(command: &'a Command, by: &'a str, out: &'o mut Out) -> Self {
         Self {
             command,
-            by: by.to_owned(),
+            by: Cow::Borrowed(by),
             operands: Vec::new(),
             given: Vec::new(),
             bits: 0,
@@ -85,8 +85,7 @@ impl<'a, 'o> Call<'a, 'o> {
                 words = rest;
                 break;
             };
-            self.by.push(' ');
-            self.by.push_str(name);
+            self.say(name);
             self.name = name;
             tool = sub;
             words = behind;
@@ -113,6 +112,15 @@ impl<'a, 'o> Call<'a, 'o> {
                 index <= before || effect.kind == Kind::Read
             });
         }
+    }
+
+    /// Adds a word to the name that a person knows it by.
+    pub(crate) fn say(&mut self, word: &str) {
+        let mut by = String::with_capacity(self.by.len() + 1 + word.len());
+        by.push_str(&self.by);
+        by.push(' ');
+        by.push_str(word);
+        self.by = Cow::Owned(by);
     }
 
     /// Whether one of these is turned on.
@@ -184,21 +192,21 @@ impl<'a, 'o> Call<'a, 'o> {
             target,
             tree: false,
             destroys,
-            by: self.by.clone(),
+            by: self.by.clone().into_owned(),
         });
     }
 
     /// Another machine is reached.
     pub(crate) fn host(&mut self, name: impl Into<String>) {
         let target = Target::Host(name.into());
-        let by = self.by.clone();
+        let by = self.by.clone().into_owned();
         self.push(Effect { kind: Kind::Network, target, tree: false, destroys: false, by });
     }
 
     /// A program runs.
     pub(crate) fn program(&mut self, name: impl Into<String>) {
         let target = Target::Program(name.into());
-        let by = self.by.clone();
+        let by = self.by.clone().into_owned();
         self.push(Effect { kind: Kind::Execute, target, tree: false, destroys: false, by });
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn gunzip(call: &mut Call<'_, '_>) {
 
 /// The file is replaced by another one, with an ending more or less.
 fn squeeze(call: &mut Call<'_, '_>, smaller: bool) {
-    let ending = match call.by.as_str() {
+    let ending = match &*call.by {
         "bzip2" | "pbzip2" => ".bz2",
         "xz" => ".xz",
         "lzma" => ".lzma",

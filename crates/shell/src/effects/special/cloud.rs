@@ -10,7 +10,7 @@ pub(crate) fn aws(call: &mut Call<'_, '_>) {
     let operands = std::mem::take(&mut call.operands);
     call.host("amazonaws.com");
     let (Some(service), Some(verb)) = (operands.first(), operands.get(1)) else { return };
-    call.by = format!("aws {} {}", service.text(), verb.text());
+    call.by = format!("aws {} {}", service.text(), verb.text()).into();
     let rest = operands.get(2..).unwrap_or(&[]);
     let name = rest.first().map(|name| name.text().into_owned()).unwrap_or_default();
     if !service.is("s3") {

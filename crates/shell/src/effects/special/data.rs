@@ -285,7 +285,7 @@ pub(crate) fn migrate(call: &mut Call<'_, '_>) {
     let destroys = words.iter().any(gone)
         || words.windows(2).any(base)
         || (all && words.iter().any(back))
-        || match call.by.as_str() {
+        || match &*call.by {
             "flyway" | "atlas" => words.iter().any(|word| word.is("clean")),
             "drizzle-kit" => words.iter().any(|word| word.is("--force")),
             _ => false,
@@ -328,7 +328,7 @@ pub(crate) fn framework(call: &mut Call<'_, '_>) {
     let is = |index: usize, names: &[&str]| {
         words.get(index).is_some_and(|word| names.iter().any(|name| word.is(name)))
     };
-    let destroys = match call.by.as_str() {
+    let destroys = match &*call.by {
         "flask" => is(0, &["db"]) && is(1, &["downgrade"]) && is(2, &["base"]),
         "wp" => {
             (is(0, &["db"]) && is(1, &["reset", "drop", "clean"]))

@@ -263,7 +263,7 @@ pub(crate) fn interface(call: &mut Call<'_, '_>) {
     if destroys {
         call.thing(Thing::Network, name, true);
     } else if words.len() > 1 && !words.iter().any(looks)
-        || matches!(call.by.as_str(), "ifup" | "dhclient" | "netplan")
+        || matches!(&*call.by, "ifup" | "dhclient" | "netplan")
     {
         call.thing(Thing::Network, name, false);
     }

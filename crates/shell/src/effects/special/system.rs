@@ -314,9 +314,9 @@ pub(crate) fn node(call: &mut Call<'_, '_>) {
 /// `perl -i` changes files where they are.
 pub(crate) fn interpreter(call: &mut Call<'_, '_>) {
     if call.has(PATTERN) {
-        let in_place = call.has(A) && matches!(call.by.as_str(), "perl" | "ruby" | "raku");
+        let in_place = call.has(A) && matches!(&*call.by, "perl" | "ruby" | "raku");
         for file in std::mem::take(&mut call.operands) {
-            if matches!(call.by.as_str(), "perl" | "ruby" | "raku") {
+            if matches!(&*call.by, "perl" | "ruby" | "raku") {
                 call.path(Kind::Read, file, false);
             }
             if in_place {

@@ -156,8 +156,7 @@ pub(crate) fn many(call: &mut Call<'_, '_>) {
 /// Adds the subcommand to what a person knows the call by.
 fn name(call: &mut Call<'_, '_>, words: &[Arg<'_>]) {
     for word in words.iter().take(1) {
-        call.by.push(' ');
-        call.by.push_str(&word.text());
+        call.say(&word.text());
     }
 }
 
@@ -186,8 +185,7 @@ fn family(call: &mut Call<'_, '_>, thing: Thing) {
         return;
     };
     for word in operands.iter().take(at + 1) {
-        call.by.push(' ');
-        call.by.push_str(&word.text());
+        call.say(&word.text());
     }
     let name = operands.get(at + 1).map(|name| name.text().into_owned()).unwrap_or_default();
     call.thing(thing, name, true);
@@ -217,8 +215,7 @@ pub(crate) fn unlisted(call: &mut Call<'_, '_>, words: &[Value]) {
     if words.iter().any(asks) {
         return;
     }
-    call.by.push(' ');
-    call.by.push_str(verb);
+    call.say(verb);
     call.thing(Thing::Cloud, "", true);
 }
 

@@ -96,7 +96,7 @@ impl Runner {
             }
 
             // 3. Dispatch.
-            let mut run = Run::new(inner, cx, chain, &hooks, event);
+            let mut run = Run::new(inner, cx, chain, &hooks, &matched, event);
             for place in &matched.hooks {
                 if !run.ended() {
                     run.ask(*place).await;

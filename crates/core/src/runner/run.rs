@@ -1,6 +1,7 @@
 //! One dispatch under way.
 
 use std::future::Future;
+use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +30,9 @@ const CLOSED: &str = "A required check could not be completed, so this was not a
 
 /// What the model is told where the continue budget is spent.
 const BUDGET_SPENT: &str = "Stopped: it was sent back too many times in a row.";
+
+/// For how many answers there is room from the start, where as many are expected.
+const FEW: usize = 8;
 
 /// Whether none of those who ask for the event wants this one.
 pub(super) fn nobody<E: Event>(chain: &Chain<E>, matched: &Asked, event: &E) -> bool {
@@ -75,6 +79,8 @@ pub(super) struct Run<'a, E: Event> {
     memo: Memo,
     /// Which hook has seen the payload as it was after how many rewrites.
     seen: SmallVec<[(u32, u32); 4]>,
+    /// How many hooks ask for the event.
+    places: usize,
 }
 
 impl<'a, E: Event> Run<'a, E> {
@@ -84,6 +90,7 @@ impl<'a, E: Event> Run<'a, E> {
         cx: &'a E::Scope,
         chain: &'a Chain<E>,
         hooks: &Arc<HookSet>,
+        matched: &Asked,
         event: E,
     ) -> Self {
         Self {
@@ -96,6 +103,7 @@ impl<'a, E: Event> Run<'a, E> {
             rewrites: 0,
             memo: Memo::default(),
             seen: SmallVec::new(),
+            places: matched.hooks.len() + matched.policies.len(),
         }
     }
 
@@ -132,6 +140,7 @@ impl<'a, E: Event> Run<'a, E> {
         self.question(place, true)
     }
 
+    // An answer is large, and stays in the place it was put into: it is looked at and emptied there.
     async fn question(&mut self, place: u32, reask: bool) {
         let Some(entry) = self.chain.entry(place) else { return };
         let wants = call::wants(&*entry.handler, &self.outcome.parts.event);
@@ -139,35 +148,35 @@ impl<'a, E: Event> Run<'a, E> {
             return;
         }
         let mut question = Question { place, reask, took: Duration::ZERO };
-        let mut answer = match wants.and_then(|_| self.time_for(entry)) {
-            Err(error) => Err(error),
-            Ok(time) => {
-                let marks = || Marks { reask, ..Marks::default() };
-                let marked = reask.then(|| Box::new(self.cx.marked(marks())));
-                let ask = Ask {
-                    cx: marked.as_deref().unwrap_or(self.cx),
-                    event: &self.outcome.parts.event,
-                    reask,
-                    runtime: &*self.inner.runtime,
-                    memo: &self.memo,
-                    limit: time.shared,
-                };
-                let mut answer = call::ask(&*entry.handler, ask, time.limit).await;
-                question.took = self.in_time(&time, &mut answer);
-                answer
+        let time = match wants.and_then(|_| self.time_for(entry)) {
+            Ok(time) => time,
+            Err(error) => {
+                self.seen.push((place, self.rewrites));
+                return self.fail(entry, error, question);
             }
         };
+        let marks = || Marks { reask, ..Marks::default() };
+        let marked = reask.then(|| Box::new(self.cx.marked(marks())));
+        let ask = Ask {
+            cx: marked.as_deref().unwrap_or(self.cx),
+            event: &self.outcome.parts.event,
+            reask,
+            runtime: &*self.inner.runtime,
+            memo: &self.memo,
+            limit: time.shared,
+        };
+        let mut answer = call::ask(&*entry.handler, ask, time.limit).await;
+        question.took = self.in_time(&time, &mut answer);
         if matches!(&answer, Ok(given) if given.declined) {
             return;
         }
         self.seen.push((place, self.rewrites));
-        if let Ok(given) = &mut answer
-            && let Err(error) = self.admit(entry, question, given)
-        {
-            answer = Err(error);
-        }
-        match answer {
-            Ok(answer) => self.accept(answer, question),
+        let given = match &mut answer {
+            Ok(given) => self.admit(entry, question, given).map(|()| given),
+            Err(error) => Err(error.clone()),
+        };
+        match given {
+            Ok(given) => self.accept(given, question),
             Err(error) => self.fail(entry, error, question),
         }
     }
@@ -238,8 +247,11 @@ impl<'a, E: Event> Run<'a, E> {
         Ok(())
     }
 
-    fn accept(&mut self, answer: Answer<E>, question: Question) {
-        let Answer { mut verdict, mut extra, patch, detail, effects, declined: _ } = answer;
+    /// Takes what is in an answer.
+    fn accept(&mut self, answer: &mut Answer<E>, question: Question) {
+        let (mut verdict, mut extra) = (take(&mut answer.verdict), take(&mut answer.extra));
+        let (patch, detail) = (answer.patch.take(), answer.detail.take());
+        let effects = take(&mut answer.effects);
         let Question { place, reask, took } = question;
         let (word, reason) = (verdict.word(), verdict.reason().to_owned());
         let mut rewrote = false;
@@ -265,7 +277,7 @@ impl<'a, E: Event> Run<'a, E> {
         }
         self.ended |= verdict.is_final();
         self.join(verdict);
-        self.outcome.parts.record.answers.push(Answered {
+        self.note(Answered {
             place,
             word,
             reason,
@@ -311,7 +323,16 @@ impl<'a, E: Event> Run<'a, E> {
             OnFailure::End => self.ended = true,
             OnFailure::Close => self.close(&mut line),
         }
-        self.outcome.parts.record.answers.push(line);
+        self.note(line);
+    }
+
+    fn note(&mut self, line: Answered) {
+        let answers = &mut self.outcome.parts.record.answers;
+        if answers.capacity() == 0 {
+            // A line is large, and most dispatches have one.
+            answers.reserve_exact(self.places.clamp(1, FEW));
+        }
+        answers.push(line);
     }
 
     fn close(&mut self, line: &mut Answered) {
@@ -354,7 +375,7 @@ impl<'a, E: Event> Run<'a, E> {
         }
         let Some(turn) = self.cx.current_turn() else { return };
         if !turn.take_round(self.inner.limits.rounds) {
-            let verdict = std::mem::take(&mut self.outcome.parts.verdict);
+            let verdict = take(&mut self.outcome.parts.verdict);
             self.outcome.parts.verdict = verdict.without_budget(BUDGET_SPENT.to_owned());
             self.outcome.parts.record.budget_spent = true;
         }

@@ -9,13 +9,18 @@
     clippy::panic
 )]
 
+use std::sync::OnceLock;
+
 use allocative::Allocative;
 use serde_json::Value as Json;
 use starlark::any::ProvidesStaticType;
 use starlark::environment::GlobalsBuilder;
 use starlark::starlark_module;
 use starlark::starlark_simple_value;
-use starlark::values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
+use starlark::values::{
+    FrozenHeap, FrozenHeapRef, FrozenValue, NoSerialize, StarlarkPagablePanic, StarlarkValue,
+    Value, starlark_value,
+};
 
 use crate::convert::to_json;
 use crate::sandbox::Decided;
@@ -42,11 +47,27 @@ impl std::fmt::Display for DecisionValue {
     }
 }
 
+/// What `allow()` is, for as long as the process. Most hooks decide nothing else, and so need no memory.
+struct Allowed {
+    value: FrozenValue,
+    _heap: FrozenHeapRef,
+}
+
+static ALLOWED: OnceLock<Allowed> = OnceLock::new();
+
+impl Allowed {
+    fn new() -> Self {
+        let heap = FrozenHeap::new();
+        let value = heap.alloc(DecisionValue(Decided::Allow));
+        Self { value, _heap: heap.into_ref() }
+    }
+}
+
 #[starlark_module]
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     /// Pass through unchanged.
-    fn allow() -> anyhow::Result<DecisionValue> {
-        Ok(DecisionValue(Decided::Allow))
+    fn allow() -> anyhow::Result<FrozenValue> {
+        Ok(ALLOWED.get_or_init(Allowed::new).value)
     }
 
     /// Refuse, and tell the model why.

@@ -35,6 +35,7 @@ pub mod facts;
 pub mod names;
 mod native;
 pub mod problem;
+mod reads;
 mod scope;
 
 pub use bounded::{Bounded, bounded};
@@ -45,6 +46,7 @@ pub use facts::Facts;
 pub use names::{Attribute, BuiltIn, Names, SCRIPT, Signature, Table, WHEN};
 pub(crate) use native::{Native, Said};
 pub use problem::{Problem, ProblemKind};
+pub use reads::Reads;
 
 use starlark_syntax::syntax::{AstModule, Dialect, DialectTypes};
 

@@ -21,7 +21,7 @@ use crate::engine::local::{AtOnce, run_on_thread};
 use crate::engine::outside::Outside;
 use crate::engine::remote::{Conversation, unexpected};
 use crate::engine::{Generation, Known, limits_in_worker};
-use crate::payload::{self, Glance, Local, Measure, Projected, Whole, without_second_name};
+use crate::payload::{self, Glance, Local, Measure, Projected, Wanted, Whole, without_second_name};
 use crate::protocol::{CodeId, Request, Response};
 use crate::sandbox::{Decided, Failed, Limits, MakePayload, Part, Ran, SharedProgram};
 
@@ -34,6 +34,8 @@ pub(crate) struct ScriptHook {
     pub(crate) may_mutate: bool,
     /// Whether nothing of it changes its payload, so that it can have one together with others.
     pub(crate) shares_payload: bool,
+    /// The fields of the payload that it looks at.
+    pub(crate) wanted: Wanted,
     pub(crate) place: Where,
     /// Its native form, where it has one and is known to be cheap.
     pub(crate) native: Option<Native>,
@@ -48,7 +50,11 @@ pub(crate) enum Condition {
     /// There is none.
     None,
     /// Without Starlark.
-    Native(analysis::Condition),
+    Native {
+        condition: analysis::Condition,
+        /// Whether the event alone always tells if it holds.
+        told: bool,
+    },
     /// With the script.
     Script,
 }
@@ -142,19 +148,22 @@ impl ScriptHook {
         }
         measure.check().map_err(Unanswered)?;
         let with_when = match &self.condition {
-            Condition::None => false,
+            // Nobody is asked whose `wants` has said no, or has failed.
+            Condition::None | Condition::Native { told: true, .. } => false,
             Condition::Script => true,
-            Condition::Native(condition) => match Glance::at(view).holds(condition, self.event()) {
-                Some(Ok(true)) => false,
-                _ => return Ok(None),
-            },
+            Condition::Native { condition, told: false } => {
+                match Glance::at(view).holds(condition, self.event()) {
+                    Some(Ok(true)) => false,
+                    _ => return Ok(None),
+                }
+            }
         };
         let host = AtOnce { generation: &self.generation, cx: ask.cx, only_small: *only_small };
         let payload: &MakePayload<'_> = &|heap| {
             if self.shares_payload {
-                local.shared(view, ask.cx, heap)
+                local.shared(view, ask.cx, self.wanted, heap)
             } else {
-                payload::on(view, ask.cx, &local.elapsed, heap)
+                payload::on(view, ask.cx, &local.elapsed, Wanted::ALL, heap)
             }
         };
         let program = self.compiled(program, *limits)?;
@@ -173,10 +182,14 @@ impl ScriptHook {
         match &self.condition {
             Condition::None => {}
             Condition::Script => return None,
-            Condition::Native(condition) => match glance.holds(condition, self.event()) {
-                Some(Ok(true)) => {}
-                _ => return None,
-            },
+            // Nobody is asked whose `wants` has said no, or has failed.
+            Condition::Native { told: true, .. } => {}
+            Condition::Native { condition, told: false } => {
+                match glance.holds(condition, self.event()) {
+                    Some(Ok(true)) => {}
+                    _ => return None,
+                }
+            }
         }
         let said = glance.tells(|payload| native.decide(self.event(), payload))?;
         let decided = match said {
@@ -235,7 +248,7 @@ impl ScriptHook {
         let condition = match &self.condition {
             Condition::None => return Ok(Held::Yes),
             Condition::Script => return Ok(Held::AskScript),
-            Condition::Native(condition) => condition,
+            Condition::Native { condition, .. } => condition,
         };
         let at_a_glance = Glance::at(event.view()).holds(condition, self.event());
         match at_a_glance.unwrap_or_else(|| condition.eval(self.event(), &Whole(&payload.fields))) {
@@ -359,7 +372,7 @@ fn say_in_place<E: Event>(answer: &mut Answer<E>) {
 
 impl<E: Event> Handle<E> for ScriptHook {
     fn wants(&self, event: &E) -> Result<bool, BoxError> {
-        let Condition::Native(condition) = &self.condition else { return Ok(true) };
+        let Condition::Native { condition, .. } = &self.condition else { return Ok(true) };
         match Glance::at(event.view()).holds(condition, self.event()) {
             Some(held) => {
                 held.map_err(|error| Box::new(Unanswered(self.raised(&error))) as BoxError)

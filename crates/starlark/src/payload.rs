@@ -24,6 +24,8 @@ mod value;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
+use starlark::const_frozen_string;
+use starlark::values::{Heap, Value as Starlark};
 use tollgate_config::dialect::EventName;
 use tollgate_core::context::{Context, SessionContext, SessionInfo, TurnContext};
 use tollgate_core::event::{
@@ -33,8 +35,8 @@ use tollgate_core::event::{
 use tollgate_core::{AnyEvent, EventRef, Kind};
 
 use crate::analysis::{Payload, View};
-pub(crate) use fields::without_second_name;
 use fields::{Field, Name, own_fields, surroundings};
+pub(crate) use fields::{Wanted, without_second_name};
 pub(crate) use glance::Glance;
 pub(crate) use measure::Measure;
 pub(crate) use value::{Local, on};
@@ -67,6 +69,23 @@ impl Payload for Whole<'_> {
         if let (true, Some(args)) = (goes_on, Payload::get(self.0, ARGS)) {
             visit(ALIAS, args);
         }
+    }
+}
+
+/// The name of an event as a value of the language. Those of Markdown hooks are made once and for
+/// all.
+pub(crate) fn event_value<'v>(event: &str, heap: Heap<'v>) -> Starlark<'v> {
+    macro_rules! known {
+        ($($name:literal)*) => {
+            match event {
+                $($name => const_frozen_string!($name).to_value(),)*
+                other => heap.alloc(other),
+            }
+        };
+    }
+    known! {
+        "session.start" "session.end" "turn.start" "turn.end" "completion.pre" "completion.post"
+        "tool.pre" "tool.post" "agent.stop" "delegation.post_verify" "error"
     }
 }
 
@@ -129,7 +148,7 @@ fn all_fields(
         fields.insert(name.text().to_owned(), field.into_json());
     };
     own_fields(event, &mut put);
-    surroundings(event, session, turn, elapsed, &mut put);
+    surroundings(event, session, turn, elapsed, Wanted::ALL, &mut put);
     fields
 }
 

@@ -23,7 +23,7 @@ use crate::analysis;
 use crate::builtins::{self, DecisionValue};
 use crate::convert::to_starlark;
 use crate::host::{Call, Host, Reply};
-use crate::payload::{ALIAS, ARGS};
+use crate::payload::{self, ALIAS, ARGS};
 
 /// What a script may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -288,7 +288,7 @@ fn ask<'v>(
     may_mutate: bool,
 ) -> (Result<Decided, Failed>, bool) {
     let heap = eval.heap();
-    let arguments = [heap.alloc(event), payload(heap)];
+    let arguments = [payload::event_value(event, heap), payload(heap)];
     let decided = decide(eval, functions, arguments);
     let [_, copy] = arguments;
     let changed = may_mutate
@@ -387,17 +387,25 @@ fn limit(eval: &mut Evaluator<'_, '_, '_>, limits: Limits) -> Result<(), Failed>
     let failed = |error: anyhow::Error| Failed::new(error.to_string());
     eval.set_max_tick_count(limits.steps).map_err(failed)?;
     eval.set_max_heap_size(limits.heap).map_err(failed)?;
-    let clock = if limits.computing { time_used } else { time_passed };
-    let begun = clock();
-    let is_over = move || clock().saturating_sub(begun) > limits.time;
-    eval.set_check_cancelled(Box::new(is_over));
+    eval.set_check_cancelled(if limits.computing {
+        let begun = time_used();
+        Box::new(move || time_used().saturating_sub(begun) > limits.time)
+    } else {
+        // It is asked every thousand steps, and at the end of a function that was called from here.
+        // To look at the clock takes a good part of a small script's time, so that this begins to
+        // count when it is asked for the second time. Whoever asked the script counts from the start.
+        let (was_asked, begun) = (Cell::new(false), Cell::new(None::<Instant>));
+        Box::new(move || {
+            if let Some(begun) = begun.get() {
+                return begun.elapsed() > limits.time;
+            }
+            if was_asked.replace(true) {
+                begun.set(Some(Instant::now()));
+            }
+            false
+        })
+    });
     Ok(())
-}
-
-/// The time on the wall.
-fn time_passed() -> Duration {
-    static BEGIN: OnceLock<Instant> = OnceLock::new();
-    BEGIN.get_or_init(Instant::now).elapsed()
 }
 
 /// How long this thread has computed. What it waited, for a reply or for a processor, is not the
@@ -419,3 +427,39 @@ impl Host for Nobody {
 
 /// A compiled program that may be shared.
 pub(crate) type SharedProgram = Arc<Program>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The clock that begins late still ends what goes on.
+    #[test]
+    fn time_is_up_in_a_loop_and_not_at_once() {
+        let loops = |rounds: u32| {
+            let script = format!(
+                "def handle(event, payload):\n    for x in range({rounds}):\n        pass\n    \
+                 return allow()\n"
+            );
+            let limits =
+                Limits { steps: 1 << 40, heap: 1 << 20, time: Duration::ZERO, computing: false };
+            let program = Program::compile(&script, None, false, limits).unwrap();
+            program.run("tool.pre", &Map::new(), false, limits, &Nobody).decided
+        };
+        assert_eq!(loops(10), Ok(Decided::Allow));
+        let failed = loops(100_000).unwrap_err();
+        assert_eq!(failed.message, "it took longer than it may");
+    }
+
+    #[test]
+    fn the_names_of_events_are_what_they_say() {
+        let events = tollgate_config::dialect::harness::EVENTS.iter().map(|event| event.name);
+        for event in events.chain(["other"]) {
+            Module::with_temp_heap(|module| {
+                let value = payload::event_value(event, module.heap());
+                assert_eq!(value.unpack_str(), Some(event));
+                // Those that are known take no room.
+                assert_eq!(module.heap().allocated_bytes() > 0, event == "other");
+            });
+        }
+    }
+}

@@ -71,6 +71,12 @@ impl Condition {
     pub fn eval(&self, event: &str, payload: &dyn Payload) -> Result<bool, CondError> {
         eval::holds(&self.root, event, payload)
     }
+
+    /// Whether it asks for no fields of the payload but known ones, each by its name, and compares
+    /// no values that only the language could compare.
+    pub(crate) fn looks_only_at(&self, known: &dyn Fn(&str) -> bool) -> bool {
+        self.root.looks_only_at(known)
+    }
 }
 
 /// What Starlark would raise.

@@ -10,6 +10,7 @@ use starlark_syntax::syntax::ast::{
 };
 
 use super::names::Names;
+use super::reads::Reads;
 use super::scope::{NoPayload, Scope};
 
 /// What there is to know about a script beyond that it is right.
@@ -29,6 +30,8 @@ pub struct Facts {
     pub uses: BTreeSet<&'static str>,
     /// Whether it could change its payload in place. When in doubt, yes.
     pub may_mutate: bool,
+    /// The fields of its payload that it looks at: all, where it could change them.
+    pub reads: Reads,
     /// The lines of its functions at which statements begin, from 1, in order.
     pub lines: Vec<usize>,
 }
@@ -49,13 +52,19 @@ impl Facts {
         let mut lines = BTreeSet::new();
         for_each_function(ast.statement(), &mut |body| lines_of(body, &codemap, &mut lines));
         finder.facts.lines = lines.into_iter().collect();
-        finder.facts
+        finder.facts.read(|| Reads::of_script(ast.statement()))
     }
 
     pub(super) fn of_expression(expression: &AstExpr, names: &dyn Names) -> Facts {
         let mut finder = Finder { names, facts: Facts::default(), fresh: HashMap::new() };
         finder.expression(expression, true);
-        finder.facts
+        finder.facts.read(|| Reads::of_condition(expression))
+    }
+
+    /// What is changed is compared with what it was, as a whole.
+    fn read(mut self, reads: impl FnOnce() -> Reads) -> Facts {
+        self.reads = if self.may_mutate { Reads::All } else { reads() };
+        self
     }
 }
 

@@ -20,9 +20,10 @@ use super::{
     DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, Generation, Isolation, Shared, limits_here,
     limits_in_worker,
 };
-use crate::analysis::{self, Bounded, Facts, Problem, ProblemKind, bounded, depth};
+use crate::analysis::{self, Bounded, CheckedWhen, Facts, Problem, ProblemKind, bounded, depth};
 use crate::answer::cannot_ask;
 use crate::hook::{Compiled, Condition, ScriptHook, Where};
+use crate::payload::{Glance, Wanted};
 use crate::sandbox::{Failed, Limits, Part, Program, SharedProgram};
 
 pub(super) struct Load<'e> {
@@ -116,13 +117,7 @@ impl Load<'_> {
         let time = artifact.timeout.unwrap_or(DEFAULT_TIME);
         let whole =
             if asks_outside && artifact.timeout.is_none() { DEFAULT_TIME_OUTSIDE } else { time };
-        let condition = match &when {
-            None => Condition::None,
-            Some(when) => match &when.condition {
-                Some(condition) => Condition::Native(condition.clone()),
-                None => Condition::Script,
-            },
-        };
+        let condition = condition(when.as_ref(), artifact);
         // A condition that has a native form is cheap.
         let in_script = when.as_ref().filter(|_| matches!(condition, Condition::Script));
         let expensive = expensive(&script.bounded, &artifact.script)
@@ -140,6 +135,8 @@ impl Load<'_> {
         let most = self.largest(&script.facts, in_script.map(|when| &when.facts));
         let shares_payload =
             !script.facts.may_mutate && !in_script.is_some_and(|when| when.facts.may_mutate);
+        let reads = script.facts.reads;
+        let reads = in_script.iter().fold(reads, |reads, when| reads.and(&when.facts.reads));
         let id = self.shared.next_code();
         let when_text = artifact.when.as_ref().map(Code::text);
         let program = (artifact.script.text(), when_text, script.facts.may_mutate);
@@ -185,12 +182,25 @@ impl Load<'_> {
             condition,
             may_mutate: script.facts.may_mutate,
             shares_payload,
+            wanted: Wanted::by(&reads),
             place,
             native,
             most,
             time,
         };
         Some((hook, whole))
+    }
+}
+
+/// How a condition is evaluated.
+fn condition(when: Option<&CheckedWhen>, artifact: &Artifact) -> Condition {
+    match when.map(|when| &when.condition) {
+        None => Condition::None,
+        Some(None) => Condition::Script,
+        Some(Some(condition)) => Condition::Native {
+            told: Glance::always_tells(condition, artifact.event.kinds),
+            condition: condition.clone(),
+        },
     }
 }
 

@@ -9,7 +9,8 @@ use tollgate_core::context::{SessionContext, SessionInfo, TurnContext};
 use tollgate_core::event::{Agent, ToolCall};
 use tollgate_core::{EventRef, tools};
 
-use super::Elapsed;
+use super::{ALIAS, Elapsed};
+use crate::analysis::Reads;
 use crate::convert::{Ground, to_starlark};
 
 macro_rules! names {
@@ -65,6 +66,66 @@ names! {
     Steps "steps"
     Turn "turn"
     Type "type"
+}
+
+/// Which fields of a payload are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted(u32);
+
+impl Wanted {
+    pub(crate) const ALL: Self = Self(u32::MAX);
+
+    /// The other name of the arguments, behind the names of all fields.
+    const ALIAS: u32 = {
+        assert!(Name::ALL.len() < 32, "there is a bit for each name, and one more");
+        1 << 31
+    };
+
+    /// What takes long to make where the event has much of it.
+    const LARGE: Self = Self(
+        Self::ALIAS
+            | Self::bit(Name::Args)
+            | Self::bit(Name::Error)
+            | Self::bit(Name::Logs)
+            | Self::bit(Name::Metrics)
+            | Self::bit(Name::Prompt)
+            | Self::bit(Name::Reason)
+            | Self::bit(Name::Response)
+            | Self::bit(Name::Result),
+    );
+
+    /// Those that a script looks at.
+    pub(crate) fn by(reads: &Reads) -> Self {
+        let Reads::Only(fields) = reads else { return Self::ALL };
+        let bit = |field: &String| match Name::ALL.iter().find(|name| name.text() == field) {
+            Some(name) => Self::bit(*name),
+            None if field == ALIAS => Self::ALIAS,
+            // There is none of that name.
+            None => 0,
+        };
+        Self(fields.iter().map(bit).fold(0, |all, bit| all | bit))
+    }
+
+    const fn bit(name: Name) -> u32 {
+        1 << name as u32
+    }
+
+    pub(super) const fn has(self, name: Name) -> bool {
+        self.0 & Self::bit(name) != 0
+    }
+
+    pub(super) const fn has_alias(self) -> bool {
+        self.0 & Self::ALIAS != 0
+    }
+
+    pub(super) const fn is_nothing(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether it is made in no time.
+    pub(super) const fn is_small(self) -> bool {
+        self.0 & Self::LARGE.0 == 0
+    }
 }
 
 /// A field of a payload, as the event has it.
@@ -277,22 +338,30 @@ pub(super) fn agent_and_model(event: EventRef<'_>) -> (Option<&Agent>, Option<&S
     }
 }
 
-/// What is known beside the event: the agent, the model, the session, the turn.
+/// What is known beside the event: the agent, the model, the session, the turn. What takes longer
+/// than a look is only given where it is wanted.
 pub(super) fn surroundings<'a>(
     event: EventRef<'a>,
     session: &'a SessionContext,
     turn: Option<&TurnContext>,
     elapsed: &Elapsed,
+    wanted: Wanted,
     put: &mut impl FnMut(Name, Field<'a>),
 ) {
     let (agent, model) = agent_and_model(event);
     put(Name::Agent, agent.map_or(Field::None, Field::Agent));
     put(Name::Model, Field::text(model));
     put(Name::Turn, Field::number(turn.map(TurnContext::number)));
-    put(Name::Session, Field::Session(session.info(), elapsed.of(session)));
+    if wanted.has(Name::Session) {
+        put(Name::Session, Field::Session(session.info(), elapsed.of(session)));
+    }
     if matches!(event, EventRef::TurnEnd(_)) {
-        put(Name::Logs, Field::Made(json(turn.map(|turn| turn.log().entries()))));
-        put(Name::Metrics, Field::Made(session.ledger().metrics().into()));
+        if wanted.has(Name::Logs) {
+            put(Name::Logs, Field::Made(json(turn.map(|turn| turn.log().entries()))));
+        }
+        if wanted.has(Name::Metrics) {
+            put(Name::Metrics, Field::Made(session.ledger().metrics().into()));
+        }
     }
 }
 

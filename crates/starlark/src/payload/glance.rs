@@ -3,8 +3,8 @@
 use std::cell::{Cell, OnceCell};
 
 use serde_json::Value;
-use tollgate_core::EventRef;
 use tollgate_core::event::{Args, ToolCall};
+use tollgate_core::{EventRef, Kind};
 
 use super::fields::{agent_and_model, name_of, second_name};
 use super::{ALIAS, ARGS};
@@ -51,6 +51,11 @@ impl<'a> Glance<'a> {
             }
             None => View::Dict(&call.args),
         }
+    }
+
+    /// Whether it can tell of a condition, whatever the event of one of these kinds, if it holds.
+    pub(crate) fn always_tells(condition: &Condition, kinds: &[Kind]) -> bool {
+        condition.looks_only_at(&|field| kinds.iter().all(|kind| is_plain(*kind, field)))
     }
 
     fn field(&self, key: &str) -> Option<View<'_>> {
@@ -107,6 +112,20 @@ impl Payload for Aliased<'_> {
     }
 }
 
+/// Whether every event of a kind has such a field in it: a text, or none.
+fn is_plain(kind: Kind, field: &str) -> bool {
+    match kind {
+        Kind::ToolPre | Kind::ToolPost | Kind::ToolError => {
+            matches!(field, "name" | "native_name" | "server" | "model")
+        }
+        Kind::TurnStart => matches!(field, "prompt" | "model"),
+        Kind::TurnEnd => matches!(field, "response" | "model"),
+        Kind::Stop => matches!(field, "reason" | "model"),
+        Kind::SubagentStop => matches!(field, "type" | "model"),
+        _ => false,
+    }
+}
+
 impl Payload for Glance<'_> {
     fn get(&self, key: &str) -> Option<View<'_>> {
         let found = self.field(key);
@@ -122,5 +141,74 @@ impl Payload for Glance<'_> {
 
     fn each(&self, _visit: &mut dyn FnMut(&str, View<'_>) -> bool) {
         self.beyond.set(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tollgate_core::AnyEvent;
+    use tollgate_core::event::{
+        Stop, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre, TurnEnd, TurnStart,
+    };
+
+    use super::*;
+
+    /// What is said of a condition when it is loaded holds for every event.
+    #[test]
+    fn what_is_always_told_is_told() {
+        let call = ToolCall::new("run_command").arg("CommandLine", "ls").arg("n", json!(1e300));
+        let served = ToolCall::new("x").server("docs").arg("command", "ls");
+        let events: [AnyEvent; 9] = [
+            ToolPre::from(call.clone()).into(),
+            ToolPre::from(served.clone()).into(),
+            ToolPost::new(served.clone(), json!(null)).into(),
+            ToolError::new(call, "no").into(),
+            ToolError::new(served, "no").into(),
+            TurnStart::new("a").into(),
+            TurnEnd::new("a").into(),
+            Stop::default().into(),
+            SubagentStop::default().into(),
+        ];
+        let deep = format!("{0}1{1}", "[".repeat(60), "]".repeat(60));
+        let conditions = [
+            ("payload['name'] == 'run_command'", 3),
+            ("payload['name'] in ['a', 'run_command'] and event == 'tool.pre'", 3),
+            ("payload.get('server', 'x').startswith('d')", 3),
+            ("'name' in payload and payload['native_name'].lower() == 'x'", 3),
+            ("(payload['model'] or payload['name']) != None", 3),
+            ("payload['model'] == None", 7),
+            ("payload['prompt'] == 'a'", 1),
+            ("payload['response'] == 'a'", 1),
+            ("payload['reason'] == 'a'", 1),
+            ("payload['type'] == 'a'", 1),
+            ("event == 'x'", 7),
+            // What is not in every event, or not of one sort.
+            ("payload['args']['CommandLine'] == 'ls'", 0),
+            ("payload['name'] == 'a' and payload['args']", 0),
+            ("payload.get('name', payload['turn']) == 'a'", 0),
+            ("payload['session']['id'] == 'a'", 0),
+            ("payload['nothing'] == 'a'", 0),
+            ("payload.get('args', {}) == {}", 0),
+            ("'args' in payload", 0),
+            ("payload['name'] in payload", 0),
+            ("payload == {}", 0),
+            ("len(payload) == 1", 0),
+            ("type(payload) == 'dict'", 0),
+            (&format!("{deep} == {deep}"), 0),
+        ];
+        for (text, kinds) in conditions {
+            let condition = Condition::compile(text).unwrap();
+            let told = |event: &AnyEvent| Glance::always_tells(&condition, &[event.kind()]);
+            let mut of: Vec<_> = events.iter().filter(|event| told(event)).collect();
+            for event in &of {
+                assert!(Glance::at(event.view()).holds(&condition, "x").is_some(), "{text}");
+            }
+            of.dedup_by_key(|event| event.kind());
+            assert_eq!(of.len(), kinds, "{text}");
+        }
+        let named = Condition::compile("payload['name'] == 'a'").unwrap();
+        assert!(Glance::always_tells(&named, &[Kind::ToolPost, Kind::ToolError]));
+        assert!(!Glance::always_tells(&named, &[Kind::ToolPost, Kind::Stop]));
     }
 }

@@ -89,7 +89,54 @@ impl Constants {
     }
 }
 
+impl Node {
+    pub(super) fn looks_only_at(&self, known: &dyn Fn(&str) -> bool) -> bool {
+        let all = |parts: &[&Node]| parts.iter().all(|part| part.looks_only_at(known));
+        match self {
+            Node::Constant(constant) => constant.is_flat(2),
+            // Only the run of a script knows what is in a variable.
+            Node::Payload | Node::Local(_) | Node::Join(..) => false,
+            Node::Event => true,
+            Node::Index(of, key) => match (of.as_ref(), key) {
+                (Node::Payload, Key::Str(key)) => known(key),
+                (of, _) => all(&[of]),
+            },
+            Node::Get(of, key, default) => {
+                let is_known = match of.as_ref() {
+                    Node::Payload => known(key),
+                    of => all(&[of]),
+                };
+                is_known && default.as_ref().is_none_or(|default| all(&[default]))
+            }
+            Node::In { item, of, .. } => match (item.as_ref(), of.as_ref()) {
+                (Node::Constant(Constant::Str(key)), Node::Payload) => known(key),
+                (item, of) => all(&[item, of]),
+            },
+            Node::Equal { left, right, .. }
+            | Node::Compare(left, _, right)
+            | Node::And(left, right)
+            | Node::Or(left, right) => all(&[left, right]),
+            Node::If(parts) => parts.iter().all(|part| part.looks_only_at(known)),
+            Node::Not(of)
+            | Node::Affix { of, .. }
+            | Node::Text(of, _)
+            | Node::Len(of)
+            | Node::Type(of) => all(&[of]),
+        }
+    }
+}
+
 impl Constant {
+    /// Whether it is nested at most so deep: what is deeper may be the language's to compare.
+    fn is_flat(&self, depth: u32) -> bool {
+        match self {
+            Constant::List(Constants(items)) | Constant::Tuple(Constants(items)) => {
+                depth > 0 && items.iter().all(|item| item.is_flat(depth - 1))
+            }
+            _ => true,
+        }
+    }
+
     pub(super) fn view(&self) -> View<'_> {
         match self {
             Constant::None => View::None,

@@ -205,9 +205,9 @@ async fn where_files_are_and_what_becomes_of_them() {
         let runner = runner(loaded);
         if let Some(order) = &row.expect.order {
             let hooks = runner.hooks(Kind::ToolPre).map(|hook| hook.name.clone());
-            // The guard is there in any case, and policies are watched by their path.
+            // The guard is there in any case, and a policy of a project has a seal.
             let hooks = hooks.filter(|name| name != tollgate_config::guard::NAME);
-            let names: Vec<_> = hooks.filter(|name| !name.contains('/')).collect();
+            let names: Vec<_> = hooks.filter(|name| name != "policy-seal").collect();
             assert_eq!(names, *order, "{name}");
         }
         let outcome = call(&runner).await;

@@ -1,6 +1,6 @@
 //! The files that are there, read as far as that goes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
@@ -161,9 +161,10 @@ fn check_policy(report: &mut Report) {
 fn no_file_twice(found: &mut Vec<Found>) -> Vec<Diagnostic> {
     let mut seen: HashSet<PathBuf> = HashSet::with_capacity(found.len());
     let mut said = Vec::new();
+    let mut folders: HashMap<PathBuf, PathBuf> = HashMap::new();
     found.retain(|found| {
         let path = &found.place.path;
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let real = real_path(path, &mut folders);
         if seen.contains(&real) {
             let message = format!("this is `{}`, which counts once", real.display());
             said.push(Diagnostic::of_file(path, Code::SameFileTwice, message));
@@ -172,6 +173,21 @@ fn no_file_twice(found: &mut Vec<Found>) -> Vec<Diagnostic> {
         seen.insert(real)
     });
     said
+}
+
+/// A path without links in it. Files of one directory have most of it in common.
+fn real_path(path: &Path, folders: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
+    let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let (Some(folder), Some(name), false) = (path.parent(), path.file_name(), is_link) else {
+        return path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    };
+    if let Some(real) = folders.get(folder) {
+        return real.join(name);
+    }
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let path = real.join(name);
+    folders.insert(folder.to_owned(), real);
+    path
 }
 
 /// Markdown hooks of one layer that are called the same. Both run.

@@ -256,7 +256,8 @@ impl Survey {
     fn name_of(&self, path: &Path) -> Option<String> {
         let plain = plainly(path);
         // `link/../file` is not `file` where the link leads out of the directory.
-        let same = std::fs::canonicalize(&plain).ok() == std::fs::canonicalize(path).ok();
+        let same =
+            plain == path || std::fs::canonicalize(&plain).ok() == std::fs::canonicalize(path).ok();
         let path = if same { plain } else { path.to_path_buf() };
         let name = path.strip_prefix(&self.root).unwrap_or(&path);
         name.to_str().map(str::to_owned)

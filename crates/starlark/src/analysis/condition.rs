@@ -60,7 +60,7 @@ impl Condition {
     /// assert!(Condition::recognise(r#"payload["name"].startswith("run")"#).is_none());
     /// ```
     pub fn recognise(text: &str) -> Option<Condition> {
-        simple::node(text.trim_end()).map(|root| Condition { root })
+        simple::node(text.trim_end_matches('\n')).map(|root| Condition { root })
     }
 
     pub(super) fn of_expression(expression: &AstExpr) -> Option<Condition> {

@@ -15,8 +15,8 @@ const LONGEST: usize = 4096;
 
 /// The native form of a text, where it is one of the plainest.
 pub(super) fn node(text: &str) -> Option<Node> {
-    // What is indented is not always an expression.
-    if text.len() > LONGEST || text.starts_with([' ', '\t']) {
+    // Around an expression, spaces have a meaning of their own.
+    if text.len() > LONGEST || text.starts_with([' ', '\t']) || text.ends_with([' ', '\t']) {
         return None;
     }
     let mut reader = Reader { rest: text, depth: 0 };

@@ -7,6 +7,9 @@
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, Write as _};
 
+use anstream::adapter::strip_str;
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -79,12 +82,7 @@ impl Out {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         beside(&std::mem::take(&mut self.stderr));
         let stdout = std::mem::take(&mut self.stdout);
-        let written = if stdout.is_empty() {
-            Ok(())
-        } else {
-            let mut stream = anstream::stdout().lock();
-            stream.write_all(stdout.as_bytes()).and_then(|()| stream.flush())
-        };
+        let written = if stdout.is_empty() { Ok(()) } else { write(io::stdout().lock(), &stdout) };
         beside(&std::mem::take(&mut self.hints));
         match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -108,9 +106,17 @@ impl Out {
 /// Says something beside the result. Where nobody hears it, there is still the result.
 fn beside(text: &str) {
     if !text.is_empty() {
-        let mut stream = anstream::stderr().lock();
-        let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        let _ = write(io::stderr().lock(), text);
     }
+}
+
+/// Writes a text in one go, without its styles where they are of no use.
+fn write(mut stream: impl RawStream, text: &str) -> io::Result<()> {
+    match AutoStream::choice(&stream) {
+        ColorChoice::Never => stream.write_all(strip_str(text).to_string().as_bytes())?,
+        _ => stream.write_all(text.as_bytes())?,
+    }
+    stream.flush()
 }
 
 /// Rows of cells, padded to columns; the last one is as it is.

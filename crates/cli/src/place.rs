@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use tollgate_config::layers::{Place, Places, named};
@@ -71,7 +72,8 @@ pub(crate) fn event_parser() -> impl clap::builder::TypedValueParser<Value = Kin
 
 /// A path as a person would write it here: below the current directory, below home, or in full.
 pub(crate) fn shown(path: &Path) -> String {
-    let here = env::current_dir().ok();
+    static HERE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let here = HERE.get_or_init(|| env::current_dir().ok());
     let here = here.as_deref().filter(|here| *here != Path::new("/"));
     if let Some(below) = here.and_then(|here| path.strip_prefix(here).ok()) {
         let below = below.display().to_string();

@@ -1,7 +1,7 @@
 //! Reading a hook file: bounded, and never from what is no file.
 
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,11 +59,11 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
     if metadata.len() > LARGEST {
         return too_large(metadata.len());
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+    let mut bytes = Vec::new();
     // Should it be a pipe by now, nobody waits for a writer.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let read = opened.and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    let read = opened.and_then(|file| read_all(&file, metadata.len(), &mut bytes));
     if let Err(error) = read {
         return fail(Code::Unreadable, format!("the file cannot be read: {error}"), READABLE);
     }
@@ -83,6 +83,29 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
             )
         }
     }
+}
+
+/// Reads a file that should have so many bytes, and no more than may be. Two calls of the system suffice where it has:
+/// one for all of it, and one that finds its end.
+fn read_all(mut file: &fs::File, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+    bytes.resize(usize::try_from(length).unwrap_or(0) + 1, 0);
+    let mut filled = 0;
+    loop {
+        if filled == bytes.len() {
+            bytes.resize(2 * filled, 0);
+        }
+        match file.read(bytes.get_mut(filled..).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if filled as u64 > LARGEST {
+            break;
+        }
+    }
+    bytes.truncate(filled);
+    Ok(())
 }
 
 /// The link to nothing that a path is, or goes through.

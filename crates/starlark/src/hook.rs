@@ -180,10 +180,9 @@ impl ScriptHook {
         }
         let glance = Glance::at(event);
         match &self.condition {
-            Condition::None => {}
-            Condition::Script => return None,
             // Nobody is asked whose `wants` has said no, or has failed.
-            Condition::Native { told: true, .. } => {}
+            Condition::None | Condition::Native { told: true, .. } => {}
+            Condition::Script => return None,
             Condition::Native { condition, told: false } => {
                 match glance.holds(condition, self.event()) {
                     Some(Ok(true)) => {}

@@ -1,10 +1,13 @@
 //! The places that are protected, and how a path stands to them.
 
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use tollgate_core::policy::resolve;
+use hashbrown::HashMap;
+use tollgate_core::policy::{ReadLink, resolve};
 
 use super::{Protected, Refusal};
 use crate::trust::words::HOLE;
@@ -229,7 +232,30 @@ fn parts_of(path: &Path) -> Vec<String> {
 
 /// Where a path leads, links followed as far as it exists.
 fn resolved(path: &Path) -> PathBuf {
-    resolve(&|path: PathBuf| fs::read_link(path), path).unwrap_or_else(|_| path.to_path_buf())
+    resolved_by(&|path: PathBuf| fs::read_link(path), path)
+}
+
+fn resolved_by(links: &dyn ReadLink, path: &Path) -> PathBuf {
+    resolve(links, path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Where links lead, each looked at once: all places have most of their way in common.
+#[derive(Default)]
+struct Links(Mutex<HashMap<PathBuf, Result<PathBuf, ErrorKind>>>);
+
+impl ReadLink for Links {
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let above = path.parent().and_then(|above| known.get(above));
+        // In a directory that is not there is nothing.
+        let found = match (known.get(path), above) {
+            (Some(found), _) => return found.clone().map_err(io::Error::from),
+            (None, Some(Err(ErrorKind::NotFound))) => Err(ErrorKind::NotFound),
+            (None, _) => fs::read_link(path).map_err(|error| error.kind()),
+        };
+        known.insert(path.to_path_buf(), found.clone());
+        found.map_err(io::Error::from)
+    }
 }
 
 /// A path from the root, so that it says the same wherever this process goes.
@@ -293,6 +319,7 @@ impl Places {
     /// All places, each where it is written to be and where links lead now.
     fn found(&self) -> Vec<Spot> {
         let mut spots = Vec::new();
+        let links = Links::default();
         for place in PLACES {
             let (bases, shown): (Vec<&Path>, _) = match place.base {
                 Base::Project => (vec![self.project()], place.path.to_owned()),
@@ -304,16 +331,16 @@ impl Places {
                 Base::Root => (vec![Path::new("/")], format!("/{}", place.path)),
             };
             for base in bases {
-                add(&mut spots, base, Path::new(place.path), place.is_whole, &shown);
+                add(&mut spots, &links, (base, Path::new(place.path)), place.is_whole, &shown);
             }
         }
         for path in self.extra().iter().map(|path| self.project().join(path)) {
             let shown = path.strip_prefix(self.project()).unwrap_or(&path).display().to_string();
             if let Some((base, name)) = path.parent().zip(path.file_name()) {
-                add(&mut spots, base, Path::new(name), true, &shown);
+                add(&mut spots, &links, (base, Path::new(name)), true, &shown);
             }
         }
-        self.add_store(&mut spots);
+        self.add_store(&mut spots, &links);
         spots
     }
 
@@ -323,7 +350,7 @@ impl Places {
         (directory.file_name()? == "tollgate").then_some(directory)
     }
 
-    fn add_store(&self, spots: &mut Vec<Spot>) {
+    fn add_store(&self, spots: &mut Vec<Spot>, links: &Links) {
         let Some(store) = self.store() else { return };
         let shown = store.display().to_string();
         let directory = store.parent().unwrap_or(Path::new("/"));
@@ -333,7 +360,8 @@ impl Places {
             let mut name = store.file_name().unwrap_or_default().to_os_string();
             name.push(ending);
             let path = directory.join(name);
-            add(spots, base, path.strip_prefix(base).unwrap_or(&path), false, &shown);
+            let path = (base, path.strip_prefix(base).unwrap_or(&path));
+            add(spots, links, path, false, &shown);
         }
     }
 
@@ -411,7 +439,14 @@ fn hard_linked<'s>(spots: &'s [Spot], path: &Path) -> Option<&'s Spot> {
     spots.iter().find(same)
 }
 
-fn add(spots: &mut Vec<Spot>, base: &Path, path: &Path, is_whole: bool, shown: &str) {
+/// Adds a place, which is a path below a base.
+fn add(
+    spots: &mut Vec<Spot>,
+    links: &Links,
+    (base, path): (&Path, &Path),
+    is_whole: bool,
+    shown: &str,
+) {
     let mut add = |base: &Path, path: &Path| {
         let base_parts = parts_of(base).len();
         let parts = parts_of(path);
@@ -425,8 +460,8 @@ fn add(spots: &mut Vec<Spot>, base: &Path, path: &Path, is_whole: bool, shown: &
     let written = base.join(path);
     add(base, &written);
     // Both the way to the directory and the place itself may be links.
-    let real_base = resolved(base);
-    let real = resolved(&real_base.join(path));
+    let real_base = resolved_by(links, base);
+    let real = resolved_by(links, &real_base.join(path));
     add(&real_base, &real_base.join(path));
     let parent = real.parent().unwrap_or(Path::new("/"));
     add(if real.starts_with(&real_base) { &real_base } else { parent }, &real);

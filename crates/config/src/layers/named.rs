@@ -123,9 +123,10 @@ fn by_place(path: &Path) -> Option<Dialect> {
 
 /// The first byte that is no space.
 fn begins_with(path: &Path, wanted: u8) -> io::Result<bool> {
-    let mut start = Vec::new();
-    File::open(path)?.take(4096).read_to_end(&mut start)?;
-    Ok(start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&wanted))
+    let mut start = [0; 256];
+    let length = File::open(path)?.read(&mut start)?;
+    let mut start = start.iter().take(length);
+    Ok(start.find(|byte| !byte.is_ascii_whitespace()) == Some(&wanted))
 }
 
 /// The hook files of a project.

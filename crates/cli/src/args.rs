@@ -5,6 +5,9 @@ use clap::{Parser, Subcommand};
 use crate::exit::Exit;
 use crate::{check, completions, events, fire, init, list, man, schema, test, trust};
 
+/// How wide a help is at the most.
+pub(crate) const WIDTH: usize = 100;
+
 /// Hooks for AI agents: see, check, try, test and trust them.
 ///
 /// A hook watches, decides on or rewrites what an agent does. Hooks are files: of the machine, of
@@ -15,7 +18,7 @@ use crate::{check, completions, events, fire, init, list, man, schema, test, tru
     version,
     disable_help_subcommand = true,
     after_help = Exit::HELP,
-    max_term_width = 100
+    max_term_width = WIDTH
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -20,7 +20,7 @@ mod trust;
 use std::process::ExitCode;
 
 use args::{Cli, Command};
-use clap::Parser as _;
+use clap::{Args as _, FromArgMatches as _, Parser as _};
 use exit::Exit;
 use out::Out;
 use problem::Problem;
@@ -33,16 +33,30 @@ fn main() -> ExitCode {
         out.line(concat!("tollgate ", env!("CARGO_PKG_VERSION")));
         return out.finish(Exit::Fine).into();
     }
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let command = match command() {
+        Ok(command) => command,
         Err(error) => return usage(&error),
     };
     let mut out = Out::default();
-    let exit = run(&cli.command, &mut out).unwrap_or_else(|problem| {
+    let exit = run(&command, &mut out).unwrap_or_else(|problem| {
         problem.tell(&mut out);
         Exit::Problem
     });
     out.finish(exit).into()
+}
+
+/// What is asked for. Of a program that is started for each event, `fire` is most of the time: it does not wait until
+/// all other commands are described.
+fn command() -> Result<Command, clap::Error> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == "fire") {
+        let name = "tollgate fire";
+        let parser = clap::Command::new(name).bin_name(name).max_term_width(args::WIDTH);
+        let parser = fire::Args::augment_args(parser);
+        let matches = parser.try_get_matches_from(std::iter::once(name.into()).chain(arguments))?;
+        return fire::Args::from_arg_matches(&matches).map(Command::Fire);
+    }
+    Cli::try_parse().map(|cli| cli.command)
 }
 
 fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {

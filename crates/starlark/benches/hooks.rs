@@ -2,6 +2,7 @@
 //!
 //! * `one`: a hook with a `when` that holds and `allow()`: bare, through the whole pipeline in this
 //!   process, and in a worker.
+//! * `language`: the same with a script that has no native form, so that the language runs it.
 //! * `seven`: a chain of seven of them, likewise.
 //! * `not_wanted`: a hook whose `when` does not hold.
 //! * `guard`: a guard with a list of patterns, likewise.
@@ -36,6 +37,8 @@ use tollgate_starlark::{STEPS, Starlark};
 
 const WHEN: &str = r#"payload["name"] == "run_command""#;
 const ALLOW: &str = "def handle(event, payload):\n    return allow()\n";
+/// What makes a list of what it finds is the language's to run.
+const LANGUAGE: &str = "def handle(event, payload):\n    names = [payload[\"name\"]]\n    return allow() if len(names) == 1 else block(\"no\")\n";
 const GUARD: &str = r#"
 def handle(event, payload):
     command = payload["args"].get("CommandLine", "")
@@ -157,6 +160,7 @@ fn running(c: &mut Criterion) {
     let turn = session.turn();
     for (group, files, script, tool) in [
         ("one", 1, ALLOW, "run_command"),
+        ("language", 1, LANGUAGE, "run_command"),
         ("seven", 7, ALLOW, "run_command"),
         ("guard", 1, GUARD, "run_command"),
         ("not_wanted", 1, ALLOW, "view_file"),

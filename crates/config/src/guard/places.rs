@@ -462,6 +462,10 @@ fn add(
     // Both the way to the directory and the place itself may be links.
     let real_base = resolved_by(links, base);
     let real = resolved_by(links, &real_base.join(path));
+    // As nearly everywhere, there is no link on the way.
+    if real_base.as_os_str() == base.as_os_str() && real.as_os_str() == written.as_os_str() {
+        return;
+    }
     add(&real_base, &real_base.join(path));
     let parent = real.parent().unwrap_or(Path::new("/"));
     add(if real.starts_with(&real_base) { &real_base } else { parent }, &real);

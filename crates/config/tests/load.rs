@@ -379,6 +379,10 @@ mod named {
         write("b/README.md", "# No hook\n");
         write("b/policy.star", "");
         write("c/empty.txt", "");
+        // To open it would wait for somebody to write to it.
+        fs::create_dir(root.path().join("e")).unwrap();
+        let pipe = root.path().join("e/pipe.md");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
         let dialects = |path| dialects(root.path(), path);
         // By its place, whatever is in it.
         assert_eq!(dialects("a/.polytoken/hooks.json"), [Dialect::Polytoken]);
@@ -390,6 +394,7 @@ mod named {
         assert_eq!(dialects("a"), [Dialect::HooksJson, Dialect::Polytoken, Dialect::Native]);
         assert_eq!(dialects("b"), [Dialect::Polytoken, Dialect::Harness, Dialect::Native]);
         assert_eq!(dialects("a/.tollgate"), [Dialect::Native]);
+        assert_eq!(dialects("e"), [Dialect::Harness]);
         // As it is said.
         let said = named(&root.path().join("b/other.json"), Some(Dialect::Polytoken)).unwrap();
         assert_eq!(said[0].format.dialect(), Dialect::Polytoken);

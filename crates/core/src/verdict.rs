@@ -100,6 +100,24 @@ pub enum Word {
 }
 
 impl Word {
+    /// One of each.
+    pub(crate) fn each() -> [Self; 12] {
+        [
+            Self::None,
+            Self::Allow,
+            Self::Ask,
+            Self::ForceAsk,
+            Self::Deny,
+            Self::Retry,
+            Self::Continue,
+            Self::Terminate,
+            Self::Suppress,
+            Self::Cancel,
+            Self::Recover(Value::Null),
+            Self::Reply(Responses::default()),
+        ]
+    }
+
     /// The word itself, without what it carries.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -474,20 +492,7 @@ mod tests {
                 assert_eq!(V::from_word(verdict.word(), verdict.reason().to_owned()), Ok(verdict));
             }
         }
-        for word in [
-            Word::None,
-            Word::Allow,
-            Word::Ask,
-            Word::ForceAsk,
-            Word::Deny,
-            Word::Retry,
-            Word::Continue,
-            Word::Terminate,
-            Word::Suppress,
-            Word::Cancel,
-            Word::Recover(Value::Null),
-            Word::Reply(Responses::default()),
-        ] {
+        for word in Word::each() {
             round::<Observe>(&word);
             round::<Gate>(&word);
             round::<Pass>(&word);

@@ -1,7 +1,8 @@
 //! Hook files that a person names, instead of those that are looked for.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use tollgate_core::Dialect;
@@ -101,7 +102,7 @@ fn guess(path: &Path) -> io::Result<Option<Format>> {
         "json" | "jsonc" => {
             let dialect = match by_place(path) {
                 Some(dialect) => dialect,
-                None if begins_with(path, b'[')? => Dialect::Polytoken,
+                None if first_byte(path)? == Some(b'[') => Dialect::Polytoken,
                 None => Dialect::HooksJson,
             };
             dialect::of(dialect).map(Format::Commands)
@@ -121,12 +122,14 @@ fn by_place(path: &Path) -> Option<Dialect> {
     })
 }
 
-/// The first byte that is no space.
-fn begins_with(path: &Path, wanted: u8) -> io::Result<bool> {
+/// The first byte of a file that is no space. What is no file is not waited for.
+fn first_byte(path: &Path) -> io::Result<Option<u8>> {
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let mut start = [0; 256];
-    let length = File::open(path)?.read(&mut start)?;
-    let mut start = start.iter().take(length);
-    Ok(start.find(|byte| !byte.is_ascii_whitespace()) == Some(&wanted))
+    let length = file.read(&mut start)?;
+    let mut start = start.into_iter().take(length);
+    Ok(start.find(|byte| !byte.is_ascii_whitespace()))
 }
 
 /// The hook files of a project.
@@ -168,7 +171,10 @@ fn in_directory(directory: &Path) -> Result<Vec<Place>, NotNamed> {
         places.extend(hooks_in(inner)?);
     } else {
         let hooks = hooks_in(directory.to_owned())?.into_iter();
-        places.extend(hooks.filter(|place| begins_with(&place.path, b'-').unwrap_or(true)));
+        // What cannot be told is kept: that it is no hook is said when it is read.
+        let is_other =
+            |place: &Place| matches!(first_byte(&place.path), Ok(Some(first)) if first != b'-');
+        places.extend(hooks.filter(|place| !is_other(place)));
     }
     let policy = directory.join(POLICY);
     if policy.is_file() {

@@ -1,9 +1,8 @@
 //! What can be answered to each event, for people: told from the types, so that it cannot be wrong.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::{Kind, Responses, for_each_event};
+use super::{Kind, for_each_event};
 use crate::extra::{Additions, Extra, Injection, Overrides, Step, Texts};
 use crate::verdict::{
     Attempt, Finish, Flow, Gate, Hold, Notice, Observe, Pass, Recovery, Reply, Verdict, Word,
@@ -86,7 +85,7 @@ fn answers<V: Verdict, X: Extra>(rewrites: Option<&'static str>) -> Answers {
     let knows = |word: &&Word| V::from_word((*word).clone(), String::new()).is_ok();
     let closed = V::closed(String::new()).word();
     Answers {
-        verdicts: words().iter().filter(knows).map(Word::name).collect(),
+        verdicts: Word::each().iter().filter(knows).map(Word::name).collect(),
         closed: (closed != Word::None).then(|| closed.name()),
         additions: additions()
             .into_iter()
@@ -95,23 +94,6 @@ fn answers<V: Verdict, X: Extra>(rewrites: Option<&'static str>) -> Answers {
             .collect(),
         rewrites,
     }
-}
-
-fn words() -> [Word; 12] {
-    [
-        Word::None,
-        Word::Allow,
-        Word::Ask,
-        Word::ForceAsk,
-        Word::Deny,
-        Word::Retry,
-        Word::Continue,
-        Word::Terminate,
-        Word::Suppress,
-        Word::Cancel,
-        Word::Recover(Value::Null),
-        Word::Reply(Responses::default()),
-    ]
 }
 
 fn additions() -> [(&'static str, Additions); 3] {

@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind, Write as _};
 use anstream::adapter::strip_str;
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -42,6 +43,27 @@ impl Out {
     /// A line of the result.
     pub(crate) fn line(&mut self, line: impl fmt::Display) {
         let _ = writeln!(self.stdout, "{line}");
+    }
+
+    /// A style as it is for the result: none where it would be taken away.
+    pub(crate) fn style(&self, style: Style) -> Style {
+        match AutoStream::choice(&io::stdout()) {
+            ColorChoice::Never => Style::new(),
+            _ => style,
+        }
+    }
+
+    /// A line of the result in a style, from its parts.
+    pub(crate) fn styled(&mut self, style: Style, parts: &[&str]) {
+        let is_plain = style == Style::new();
+        if !is_plain {
+            let _ = write!(self.stdout, "{style}");
+        }
+        parts.iter().for_each(|part| self.stdout.push_str(part));
+        if !is_plain {
+            let _ = write!(self.stdout, "{style:#}");
+        }
+        self.stdout.push('\n');
     }
 
     /// The rows of a table.
@@ -113,10 +135,19 @@ fn beside(text: &str) {
 /// Writes a text in one go, without its styles where they are of no use.
 fn write(mut stream: impl RawStream, text: &str) -> io::Result<()> {
     match AutoStream::choice(&stream) {
-        ColorChoice::Never => stream.write_all(strip_str(text).to_string().as_bytes())?,
+        ColorChoice::Never if has_controls(text) => {
+            stream.write_all(strip_str(text).to_string().as_bytes())?;
+        }
         _ => stream.write_all(text.as_bytes())?,
     }
     stream.flush()
+}
+
+/// Whether there is anything in a text that is no text: styles, or what somebody has put into a reason.
+fn has_controls(text: &str) -> bool {
+    // Without an early end, so that many bytes are looked at together.
+    let control = |found, byte| found | ((byte < b' ') & (byte != b'\n')) | (byte == 0x7f);
+    text.bytes().fold(false, control) || text.contains(|c| matches!(c, '\u{80}'..='\u{9f}'))
 }
 
 /// Rows of cells, padded to columns; the last one is as it is.
@@ -140,11 +171,13 @@ impl Table {
             })
             .collect();
         let line = |row: &Vec<String>| {
-            let mut line = String::new();
+            let mut line = String::with_capacity(widths.iter().sum::<usize>() + 2 * columns);
             for (cell, width) in row.iter().zip(&widths) {
-                let _ = write!(line, "{cell:<width$}  ");
+                line.push_str(cell);
+                let missing = width + 2 - cell.chars().count();
+                line.extend(std::iter::repeat_n(' ', missing));
             }
-            line.truncate(line.trim_end().len());
+            line.truncate(line.trim_end_matches(' ').len());
             line
         };
         self.rows.iter().map(line).collect()

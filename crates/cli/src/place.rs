@@ -79,8 +79,9 @@ pub(crate) fn shown(path: &Path) -> String {
         let below = below.display().to_string();
         return if below.is_empty() { ".".to_owned() } else { below };
     }
-    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let home = || env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    match HOME.get_or_init(home).as_deref().and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),
     }

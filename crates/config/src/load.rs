@@ -325,7 +325,7 @@ impl Loader<'_> {
         {
             self.unpinned(survey, &source, file);
         }
-        let (seal, state) = self.standing(&place, &source, file.is_some(), trust);
+        let (seal, state) = self.standing(&place, &source, trust);
         let state = match (file, state) {
             (Some(Parsed::Commands(file)), FileState::InForce) => {
                 self.commands(&place, &source, file, seal, negated);
@@ -354,24 +354,16 @@ impl Loader<'_> {
         &mut self,
         place: &Place,
         source: &Arc<SourceFile>,
-        is_read: bool,
         trust: &Trust,
     ) -> (Option<Arc<Seal>>, FileState) {
         match (place.layer, trust) {
             (Layer::Project, Trust::Trusted(survey, seal)) => {
-                // It was read at one time and pinned at another: what runs has to be what is pinned.
-                if survey.confirms(&place.path, source.text().as_bytes()) || !is_read {
-                    // What was read just now is what is pinned, and a program for one event is gone before a script
-                    // could be another one. What a command runs is read later.
-                    let is_command = matches!(place.format, Format::Commands(_));
-                    let needs_seal = is_command || self.setup.only.is_none();
-                    let seal = || seal.get_or_init(|| Arc::new(Seal::of(survey)));
-                    (needs_seal.then(|| Arc::clone(seal())), FileState::InForce)
-                } else {
-                    let why = "the file was changed while it was loaded";
-                    self.refuse(source, place, Code::ChangedSinceTrusted, why);
-                    (None, FileState::Changed)
-                }
+                // What was read just now is what is pinned, and a program for one event is gone before a script could
+                // be another one. What a command runs is read later.
+                let is_command = matches!(place.format, Format::Commands(_));
+                let needs_seal = is_command || self.setup.only.is_none();
+                let seal = || seal.get_or_init(|| Arc::new(Seal::of(survey)));
+                (needs_seal.then(|| Arc::clone(seal())), FileState::InForce)
             }
             (Layer::Project, Trust::Untrusted | Trust::NoProject) => {
                 let mut report = Report::new(Arc::clone(source));

@@ -1,6 +1,6 @@
 //! Reading a hook file: bounded, and never from what is no file.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -12,13 +12,26 @@ use crate::source::SourceFile;
 /// The most that a hook file may have. A thousand hooks take a quarter of a megabyte.
 pub(crate) const LARGEST: u64 = 4 << 20;
 
-/// The text of a file; none where there is no such file.
-pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct ReadFile {
+    pub(crate) source: Arc<SourceFile>,
+    /// How it looked before.
+    pub(crate) before: Metadata,
+    /// Whether its path is a link to it.
+    pub(crate) is_link: bool,
+}
+
+/// A file; none where there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<ReadFile>, Diagnostic> {
     let fail = |code, message: String, help: &str| {
         Err(Diagnostic::of_file(path, code, message).help(help))
     };
     // Looked at before it is opened: to open a pipe would wait for somebody to write to it.
-    let metadata = match fs::metadata(path) {
+    let looked = fs::symlink_metadata(path);
+    let is_link = looked.as_ref().is_ok_and(Metadata::is_symlink);
+    let looked = if is_link { fs::metadata(path) } else { looked };
+    let before = match looked {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return match dangling(path) {
@@ -41,8 +54,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
             return fail(Code::Unreadable, format!("the file cannot be read: {error}"), READABLE);
         }
     };
-    if !metadata.is_file() {
-        let what = if metadata.is_dir() { "a directory" } else { "no ordinary file" };
+    if !before.is_file() {
+        let what = if before.is_dir() { "a directory" } else { "no ordinary file" };
         return fail(
             Code::NotAFile,
             format!("this is {what}, where a hook file should be"),
@@ -56,14 +69,14 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
             "a thousand hooks take a quarter of a megabyte: is this a hook file?",
         )
     };
-    if metadata.len() > LARGEST {
-        return too_large(metadata.len());
+    if before.len() > LARGEST {
+        return too_large(before.len());
     }
     let mut bytes = Vec::new();
     // Should it be a pipe by now, nobody waits for a writer.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let read = opened.and_then(|file| read_all(&file, metadata.len(), &mut bytes));
+    let read = opened.and_then(|file| read_all(&file, before.len(), &mut bytes));
     if let Err(error) = read {
         return fail(Code::Unreadable, format!("the file cannot be read: {error}"), READABLE);
     }
@@ -71,7 +84,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
         return too_large(bytes.len() as u64);
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(Arc::new(SourceFile::new(path, text)))),
+        Ok(text) => {
+            let source = Arc::new(SourceFile::new(path, text));
+            Ok(Some(ReadFile { source, before, is_link }))
+        }
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let is_utf16 = matches!(error.as_bytes(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
@@ -85,8 +101,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<Arc<SourceFile>>, Diagnostic> {
     }
 }
 
-/// Reads a file that should have so many bytes, and no more than may be. Two calls of the system suffice where it has:
-/// one for all of it, and one that finds its end.
+/// Reads a file that should have so many bytes, and no more than may be. One call of the system suffices where it has:
+/// what is left of its buffer tells that there is no more.
 fn read_all(mut file: &fs::File, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
     bytes.resize(usize::try_from(length).unwrap_or(0) + 1, 0);
     let mut filled = 0;
@@ -96,7 +112,12 @@ fn read_all(mut file: &fs::File, length: u64, bytes: &mut Vec<u8>) -> io::Result
         }
         match file.read(bytes.get_mut(filled..).unwrap_or_default()) {
             Ok(0) => break,
-            Ok(more) => filled += more,
+            Ok(more) => {
+                filled += more;
+                if filled as u64 == length {
+                    break;
+                }
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -110,10 +131,9 @@ fn read_all(mut file: &fs::File, length: u64, bytes: &mut Vec<u8>) -> io::Result
 
 /// The link to nothing that a path is, or goes through.
 pub(crate) fn dangling(path: &Path) -> Option<&Path> {
-    path.ancestors().find(|path| {
-        fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
-            && fs::metadata(path).is_err()
-    })
+    // What is there was reached, so that nothing on the way to it can lead to nothing.
+    let there = |path: &&Path| fs::symlink_metadata(path).is_ok();
+    path.ancestors().find(there).filter(|path| path.is_symlink() && fs::metadata(path).is_err())
 }
 
 pub(crate) const READABLE: &str = "make it readable for the user who runs the agent, or remove it";

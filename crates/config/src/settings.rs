@@ -317,7 +317,7 @@ impl Loaded {
         for (layer, path) in layers {
             match path.as_deref().map(read::read) {
                 None | Some(Ok(None)) => {}
-                Some(Ok(Some(source))) => loaded.add(layer, &source),
+                Some(Ok(Some(file))) => loaded.add(layer, &file.source),
                 Some(Err(diagnostic)) => loaded.leave_out(layer, vec![diagnostic]),
             }
         }

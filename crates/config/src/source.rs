@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
@@ -50,13 +51,21 @@ impl fmt::Display for Position {
 }
 
 /// A file as it was read.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct SourceFile {
     path: PathBuf,
     text: String,
-    /// Where each line begins.
-    lines: Vec<usize>,
+    /// Where each line begins; worked out when somebody asks.
+    lines: OnceLock<Vec<usize>>,
 }
+
+impl PartialEq for SourceFile {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path && self.text == other.text
+    }
+}
+
+impl Eq for SourceFile {}
 
 impl fmt::Debug for SourceFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,10 +83,14 @@ impl SourceFile {
     /// assert_eq!(file.position(4).to_string(), "2:3");
     /// ```
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
-        let text = text.into();
-        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-        let lines = std::iter::once(0).chain(breaks).collect();
-        Self { path: path.into(), text, lines }
+        Self { path: path.into(), text: text.into(), lines: OnceLock::new() }
+    }
+
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| {
+            let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes()).map(|at| at + 1);
+            std::iter::once(0).chain(breaks).collect()
+        })
     }
 
     /// Its path.
@@ -92,7 +105,14 @@ impl SourceFile {
 
     /// The line of a byte, from 1.
     pub fn line(&self, at: usize) -> u32 {
-        u32::try_from(self.lines.partition_point(|begin| *begin <= at)).unwrap_or(u32::MAX)
+        // Most hooks are asked for one place, and that is near the beginning.
+        const NEAR: usize = 512;
+        if at < NEAR && self.lines.get().is_none() {
+            let before = self.text.as_bytes().get(..at).unwrap_or(self.text.as_bytes());
+            let breaks = memchr::memchr_iter(b'\n', before).count();
+            return u32::try_from(breaks + 1).unwrap_or(u32::MAX);
+        }
+        u32::try_from(self.lines().partition_point(|begin| *begin <= at)).unwrap_or(u32::MAX)
     }
 
     /// The line and column of a byte.
@@ -117,7 +137,7 @@ impl SourceFile {
     /// Where a line begins.
     pub(crate) fn begin_of(&self, line: u32) -> usize {
         let index = (line as usize).saturating_sub(1);
-        self.lines.get(index).copied().unwrap_or(self.text.len())
+        self.lines().get(index).copied().unwrap_or(self.text.len())
     }
 }
 

@@ -56,9 +56,11 @@ use serde::Serialize;
 use crate::diagnostic::Code;
 
 pub use digest::{Digest, NotADigest};
+pub(crate) use hash::Content;
 pub use hash::{Hash, NotAHash};
 pub use seal::{NotSealed, Seal, Tampered, Tampering};
 pub use store::{Project, Store, StoreError};
+pub(crate) use survey::AsRead;
 pub use survey::{Pin, PinKind, Survey, SurveyError, Surveyed, SurveyedCommand, Unpinned};
 
 /// Whether a project's hooks may run.

@@ -302,16 +302,6 @@ fn a_project_is_known_by_where_it_really_is_and_can_be_revoked() {
     assert!(matches!(store.state(&survey), TrustState::Untrusted));
 }
 
-#[test]
-fn what_was_read_elsewhere_is_held_against_what_was_pinned() {
-    let project = Project::new();
-    let survey = project.survey(&[], &[]);
-    assert!(survey.confirms(Path::new(".agents/hooks.json"), b"{}"));
-    assert!(survey.confirms(&project.root.join(".agents/hooks.json"), b"{}"));
-    assert!(!survey.confirms(Path::new(".agents/hooks.json"), b"{ }"));
-    assert!(!survey.confirms(Path::new("other.json"), b"{}"));
-}
-
 // ---- the seal ----
 
 #[test]

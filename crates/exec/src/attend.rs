@@ -43,16 +43,9 @@ pub(crate) struct Desk {
 /// Runs a command and answers its caller. Returns whether the pool was told that this thread is
 /// about to be free.
 pub(crate) fn attend(desk: &mut Desk, job: &Job, pool: &Pool) -> bool {
-    let result = if job.is_late() {
-        Some(Err(pool.no_slot(job)))
-    } else {
-        match Attendance::begin(desk, job, pool) {
-            Ok(Some(attendance)) => attendance.see_through(desk),
-            Ok(None) => None,
-            Err(error) => Some(Err(error)),
-        }
-    };
-    job.call.end();
+    let began =
+        if job.is_late() { Err(pool.no_slot(job)) } else { Attendance::begin(desk, job, pool) };
+    let result = see_through(desk, job, began);
     if let Some(bell) = &desk.bell {
         // Nobody rings it from now on; it has to be silent for the next command.
         let _ = read(bell, &mut [0; 8]);
@@ -62,6 +55,33 @@ pub(crate) fn attend(desk: &mut Desk, job: &Job, pool: &Pool) -> bool {
     pool.expect();
     job.call.finish(result);
     true
+}
+
+/// Runs a command on the thread of its caller, who waits.
+pub(crate) fn attend_here(job: &Job, pool: &Pool) {
+    let mut desk = Desk::default();
+    // A signal that came to a handler while the keeper starts would come to it in both processes.
+    let before = raw::block_more_signals(raw::ALL_SIGNALS & !raw::OF_THE_C_LIBRARY);
+    let began = Attendance::begin(&mut desk, job, pool);
+    raw::block_signals(before);
+    if let Some(result) = see_through(&mut desk, job, began) {
+        job.call.finish(result);
+    }
+}
+
+/// Waits for the end of a command. Nothing: nobody wants its result.
+fn see_through(
+    desk: &mut Desk,
+    job: &Job,
+    began: Result<Option<Attendance<'_>>, ExecError>,
+) -> Option<Result<Finished, ExecError>> {
+    let result = match began {
+        Ok(Some(attendance)) => attendance.see_through(desk),
+        Ok(None) => None,
+        Err(error) => Some(Err(error)),
+    };
+    job.call.end();
+    result
 }
 
 /// A command that has been started.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, getrlimit};
 
-use crate::attend::{Desk, attend};
+use crate::attend::{Desk, attend, attend_here};
 use crate::command::Command;
 use crate::outcome::ExecError;
 use crate::raw;
@@ -88,11 +88,34 @@ impl Executor {
     /// An executor for so many commands at once, or fewer if this process may not open enough
     /// descriptors: they may take three quarters of those.
     pub fn new(max_at_once: usize) -> Self {
+        Self::with(max_at_once, false)
+    }
+
+    /// An executor without threads, for a program that runs a few commands one after the other and ends: a command runs
+    /// on the thread of who asks for it, who gets it back when it is over. Nothing else can be done there meanwhile, so
+    /// that only the command's own time limits it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate_exec::{Command, Executor, Input, Limits};
+    ///
+    /// let echo = Command::shell("/bin/sh", "cat");
+    /// let input = Input::new(*b"hello", Duration::from_secs(10));
+    /// let finished = Executor::in_place().run(&echo, input, Limits::default()).wait()?;
+    /// assert_eq!(finished.stdout, b"hello");
+    /// # Ok::<(), tollgate_exec::ExecError>(())
+    /// ```
+    pub fn in_place() -> Self {
+        Self::with(DEFAULT_AT_ONCE, true)
+    }
+
+    fn with(max_at_once: usize, in_place: bool) -> Self {
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let enough_for = (descriptors - descriptors / 4) / DESCRIPTORS;
         let max = max_at_once.min(usize::try_from(enough_for).unwrap_or(usize::MAX)).max(1);
         let pool = Arc::new(Pool {
             max,
+            in_place,
             process: std::process::id(),
             state: Mutex::default(),
             work: Condvar::new(),
@@ -132,7 +155,7 @@ impl Executor {
         self.pool.max
     }
 
-    /// Runs a command. It begins at once, not when the future is polled.
+    /// Runs a command. It begins at once, not when the future is polled; [in place](Self::in_place) it also ends.
     pub fn run(&self, command: &Command, input: Input, limits: Limits) -> Running {
         let call = Arc::new(Call::default());
         let began = Instant::now();
@@ -145,7 +168,9 @@ impl Executor {
             call: Arc::clone(&call),
         };
         // What is dropped here has been answered.
-        if let Err(error) = Pool::submit(&self.pool, job) {
+        if self.pool.in_place && !self.pool.is_of_a_fork() {
+            attend_here(&job, &self.pool);
+        } else if let Err(error) = Pool::submit(&self.pool, job) {
             call.finish(Err(error));
         }
         Running::new(call, Arc::clone(&self.pool))
@@ -202,6 +227,8 @@ impl Drop for Job {
 
 pub(crate) struct Pool {
     pub(crate) max: usize,
+    /// Whether commands run where they are asked for.
+    in_place: bool,
     pub(crate) process: u32,
     state: Mutex<State>,
     /// There is a job.
@@ -226,8 +253,13 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether this is another process than the one that made it.
+    fn is_of_a_fork(&self) -> bool {
+        self.process != std::process::id()
+    }
+
     fn submit(pool: &Arc<Self>, job: Job) -> Result<(), ExecError> {
-        if pool.process != std::process::id() {
+        if pool.is_of_a_fork() {
             return Err(ExecError::Forked { made_by: pool.process });
         }
         let mut state = pool.lock();
@@ -272,10 +304,8 @@ impl Pool {
 
     /// What each thread does.
     fn work(&self) {
-        // Signals are for the program's own threads. Two stay unblocked, with which the C library
-        // tells all threads of a change of user.
-        let own = raw::signal_set(32) | raw::signal_set(33);
-        raw::block_signals(raw::ALL_SIGNALS & !own);
+        // Signals are for the program's own threads.
+        raw::block_signals(raw::ALL_SIGNALS & !raw::OF_THE_C_LIBRARY);
         let _seat = Seat { pool: self };
         let mut desk = Desk::default();
         let mut expected = true;

@@ -19,6 +19,9 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 /// Each signal there is, as the kernel counts them.
 pub(crate) const ALL_SIGNALS: u64 = u64::MAX;
 
+/// The two with which the C library tells all threads of a change of user.
+pub(crate) const OF_THE_C_LIBRARY: u64 = signal_set(32) | signal_set(33);
+
 /// What a system call returned: its value, or its error number.
 pub(crate) type Sys<T = usize> = Result<T, c_int>;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tollgate_config::script::{Listed, ScriptEngine, ScriptLoad};
 use tollgate_config::settings::{Host, Settings};
-use tollgate_exec::worker::{Start, WorkerError, Workers, default_most};
+use tollgate_exec::worker::{Start, WorkerError, Workers};
 use tollgate_fetch::{Allowlist, Client};
 
 use crate::analysis::bounded;
@@ -170,7 +170,7 @@ fn workers(start: Start) -> Workers<Known> {
         memory: (MEMORY + KEPT) as u64,
         ..tollgate_exec::worker::Limits::default()
     };
-    Workers::new(start, limits, default_most())
+    Workers::for_this_machine(start, limits)
 }
 
 impl Shared {

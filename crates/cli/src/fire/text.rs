@@ -99,28 +99,33 @@ fn hooks(lines: &[HookLine], out: &mut Out) {
     out.line(format!("{0}{heading}{0:#}", styles::HEADING));
     let mut table = Table::default();
     for line in lines {
-        let source = line.source.as_ref().map_or_else(
-            || "built in".to_owned(),
-            |source| {
-                let file = shown(std::path::Path::new(&*source.file));
-                source.line.map_or_else(|| file.clone(), |number| format!("{file}:{number}"))
-            },
-        );
-        let (answer, took) = match (&line.why, line.answer) {
-            (Some(_), _) => ("-".to_owned(), String::new()),
-            (None, Some(answer)) => (answer.to_owned(), micros(line.micros)),
-            (None, None) => ("watches".to_owned(), micros(line.micros)),
+        let answer = match (&line.why, line.answer) {
+            (Some(_), _) => "-",
+            (None, Some(answer)) => answer,
+            (None, None) => "watches",
         };
-        table.row([format!("  {}", hook_shown(&line.name)), answer, format!("{took:>8}"), source]);
+        let took = if line.why.is_some() { String::new() } else { micros(line.micros) };
+        let mut source = line.source.as_ref().map_or_else(
+            || "built in".to_owned(),
+            |source| shown(std::path::Path::new(&*source.file)),
+        );
+        if let Some(number) = line.source.as_ref().and_then(|source| source.line) {
+            source.push(':');
+            source.push_str(&number.to_string());
+        }
+        let name = ["  ", &hook_shown(&line.name)].concat();
+        table.row([name, answer.to_owned(), format!("{took:>8}"), source]);
     }
+    // Of most hooks all that is said is why they were not asked, and there may be hundreds.
+    let (quiet, error) = (out.style(styles::QUIET), out.style(styles::ERROR));
     for (line, text) in lines.iter().zip(table.lines()) {
         match line.answer {
-            _ if line.why.is_some() => out.line(format!("{0}{text}{0:#}", styles::QUIET)),
-            _ if line.error.is_some() => out.line(format!("{0}{text}{0:#}", styles::ERROR)),
+            _ if line.why.is_some() => out.styled(quiet, &["", &text]),
+            _ if line.error.is_some() => out.styled(error, &["", &text]),
             _ => out.line(text),
         }
         if let Some(why) = &line.why {
-            out.line(format!("{0}      {why}{0:#}", styles::QUIET));
+            out.styled(quiet, &["      ", why]);
         }
         if let Some(error) = &line.error {
             out.line(format!("      error: {error}"));

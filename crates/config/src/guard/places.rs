@@ -1,13 +1,11 @@
 //! The places that are protected, and how a path stands to them.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-use hashbrown::HashMap;
-use tollgate_core::policy::{ReadLink, resolve};
+use tollgate_core::policy::resolve;
 
 use super::{Protected, Refusal};
 use crate::trust::words::HOLE;
@@ -232,30 +230,8 @@ fn parts_of(path: &Path) -> Vec<String> {
 
 /// Where a path leads, links followed as far as it exists.
 fn resolved(path: &Path) -> PathBuf {
-    resolved_by(&|path: PathBuf| fs::read_link(path), path)
-}
-
-fn resolved_by(links: &dyn ReadLink, path: &Path) -> PathBuf {
-    resolve(links, path).unwrap_or_else(|_| path.to_path_buf())
-}
-
-/// Where links lead, each looked at once: all places have most of their way in common.
-#[derive(Default)]
-struct Links(Mutex<HashMap<PathBuf, Result<PathBuf, ErrorKind>>>);
-
-impl ReadLink for Links {
-    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let above = path.parent().and_then(|above| known.get(above));
-        // In a directory that is not there is nothing.
-        let found = match (known.get(path), above) {
-            (Some(found), _) => return found.clone().map_err(io::Error::from),
-            (None, Some(Err(ErrorKind::NotFound))) => Err(ErrorKind::NotFound),
-            (None, _) => fs::read_link(path).map_err(|error| error.kind()),
-        };
-        known.insert(path.to_path_buf(), found.clone());
-        found.map_err(io::Error::from)
-    }
+    let links = |path: PathBuf| fs::read_link(path);
+    resolve(&links, path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// A path from the root, so that it says the same wherever this process goes.
@@ -318,30 +294,28 @@ impl Places {
 
     /// All places, each where it is written to be and where links lead now.
     fn found(&self) -> Vec<Spot> {
-        let mut spots = Vec::new();
-        let links = Links::default();
+        let mut spots = Spots::default();
         for place in PLACES {
-            let (bases, shown): (Vec<&Path>, _) = match place.base {
-                Base::Project => (vec![self.project()], place.path.to_owned()),
-                Base::Home => (self.home().into_iter().collect(), format!("~/{}", place.path)),
-                Base::Config => {
-                    let bases = self.config().iter().map(PathBuf::as_path).collect();
-                    (bases, format!("~/.config/{}", place.path))
-                }
-                Base::Root => (vec![Path::new("/")], format!("/{}", place.path)),
+            let (bases, before): (&[PathBuf], _) = match place.base {
+                Base::Project => (std::slice::from_ref(&self.protected.project), ""),
+                Base::Home => (self.protected.home.as_slice(), "~/"),
+                Base::Config => (self.config(), "~/.config/"),
+                Base::Root => (&[], "/"),
             };
-            for base in bases {
-                add(&mut spots, &links, (base, Path::new(place.path)), place.is_whole, &shown);
+            let shown = [before, place.path].concat();
+            let root = (place.base == Base::Root).then_some(Path::new("/"));
+            for base in bases.iter().map(PathBuf::as_path).chain(root) {
+                spots.add((base, Path::new(place.path)), place.is_whole, &shown);
             }
         }
         for path in self.extra().iter().map(|path| self.project().join(path)) {
             let shown = path.strip_prefix(self.project()).unwrap_or(&path).display().to_string();
             if let Some((base, name)) = path.parent().zip(path.file_name()) {
-                add(&mut spots, &links, (base, Path::new(name)), true, &shown);
+                spots.add((base, Path::new(name)), true, &shown);
             }
         }
-        self.add_store(&mut spots, &links);
-        spots
+        self.add_store(&mut spots);
+        spots.found
     }
 
     /// The directory that is there for the trust store alone, if it is in one.
@@ -350,7 +324,7 @@ impl Places {
         (directory.file_name()? == "tollgate").then_some(directory)
     }
 
-    fn add_store(&self, spots: &mut Vec<Spot>, links: &Links) {
+    fn add_store(&self, spots: &mut Spots) {
         let Some(store) = self.store() else { return };
         let shown = store.display().to_string();
         let directory = store.parent().unwrap_or(Path::new("/"));
@@ -361,7 +335,7 @@ impl Places {
             name.push(ending);
             let path = directory.join(name);
             let path = (base, path.strip_prefix(base).unwrap_or(&path));
-            add(spots, links, path, false, &shown);
+            spots.add(path, false, &shown);
         }
     }
 
@@ -439,36 +413,75 @@ fn hard_linked<'s>(spots: &'s [Spot], path: &Path) -> Option<&'s Spot> {
     spots.iter().find(same)
 }
 
-/// Adds a place, which is a path below a base.
-fn add(
-    spots: &mut Vec<Spot>,
-    links: &Links,
-    (base, path): (&Path, &Path),
-    is_whole: bool,
-    shown: &str,
-) {
-    let mut add = |base: &Path, path: &Path| {
-        let base_parts = parts_of(base).len();
-        let parts = parts_of(path);
-        let is_known = |spot: &Spot| spot.parts == parts && spot.is_whole == is_whole;
-        if !spots.iter().any(is_known) {
-            let base = base_parts.min(parts.len());
-            let (shown, path) = (shown.to_owned(), path.to_path_buf());
-            spots.push(Spot { parts, base, is_whole, shown, path });
+/// Places, as they are found.
+#[derive(Default)]
+struct Spots {
+    found: Vec<Spot>,
+    /// What places are below, each looked at once.
+    bases: Vec<Below>,
+}
+
+/// What places are below.
+#[derive(Clone)]
+struct Below {
+    path: PathBuf,
+    /// Where it leads.
+    real: PathBuf,
+}
+
+impl Spots {
+    /// Adds a place, which is a path below a base.
+    fn add(&mut self, (base, path): (&Path, &Path), is_whole: bool, shown: &str) {
+        let written = base.join(path);
+        self.push(base, written.clone(), is_whole, shown);
+        // Both the way to the directory and the place itself may be links.
+        let real_base = self.real(base);
+        // As nearly everywhere, there is no link on the way.
+        if real_base.as_os_str() == base.as_os_str() && !has_link(base, path) {
+            return;
         }
-    };
-    let written = base.join(path);
-    add(base, &written);
-    // Both the way to the directory and the place itself may be links.
-    let real_base = resolved_by(links, base);
-    let real = resolved_by(links, &real_base.join(path));
-    // As nearly everywhere, there is no link on the way.
-    if real_base.as_os_str() == base.as_os_str() && real.as_os_str() == written.as_os_str() {
-        return;
+        let real = resolved(&real_base.join(path));
+        self.push(&real_base, real_base.join(path), is_whole, shown);
+        let parent = real.parent().unwrap_or(Path::new("/"));
+        let base = if real.starts_with(&real_base) { &real_base } else { parent };
+        self.push(base, real.clone(), is_whole, shown);
     }
-    add(&real_base, &real_base.join(path));
-    let parent = real.parent().unwrap_or(Path::new("/"));
-    add(if real.starts_with(&real_base) { &real_base } else { parent }, &real);
+
+    fn real(&mut self, base: &Path) -> PathBuf {
+        if let Some(known) = self.bases.iter().find(|known| known.path == base) {
+            return known.real.clone();
+        }
+        let real = resolved(base);
+        self.bases.push(Below { path: base.to_path_buf(), real: real.clone() });
+        real
+    }
+
+    fn push(&mut self, base: &Path, path: PathBuf, is_whole: bool, shown: &str) {
+        let parts = parts_of(&path);
+        let is_known = |spot: &Spot| spot.is_whole == is_whole && spot.parts == parts;
+        if !self.found.iter().any(is_known) {
+            let base = parts_of(base).len().min(parts.len());
+            self.found.push(Spot { parts, base, is_whole, shown: shown.to_owned(), path });
+        }
+    }
+}
+
+/// Whether there may be a link between a directory and what is below it.
+fn has_link(directory: &Path, below: &Path) -> bool {
+    let mut path = directory.to_path_buf();
+    for part in below.components() {
+        path.push(part);
+        match (part, fs::read_link(&path)) {
+            (Component::Normal(_), Err(error)) => match error.kind() {
+                // In a directory that is not there is nothing.
+                ErrorKind::NotFound => return false,
+                ErrorKind::InvalidInput => {}
+                _ => return true,
+            },
+            _ => return true,
+        }
+    }
+    false
 }
 
 /// The parts of a path as it is written and as links lead, with what is a pattern left as it is.

@@ -89,7 +89,8 @@ pub(crate) fn list(folder: &Folder) -> Result<Listing, Box<Diagnostic>> {
             );
         }
     }
-    listing.files.sort();
+    // All are in one directory: to compare them part by part would take ten times as long.
+    listing.files.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
     listing.slips.sort_by(|one, other| one.file.path().cmp(other.file.path()));
     listing.slips.truncate(MOST_SAID);
     Ok(listing)

@@ -1,5 +1,7 @@
 //! The files that are there, read as far as that goes.
 
+use std::ffi::OsString;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic, Report};
 use crate::dialect::harness::{Artifact, LARGEST_SCRIPT, read_artifact, read_hook};
 use crate::dialect::{FileHook, HookFile};
 use crate::layers::{Format, Place, Places, list};
-use crate::read::read;
+use crate::read::{ReadFile, read};
 use crate::source::{SourceFile, Span};
 
 /// A file that was found, read as far as that went.
@@ -21,6 +23,16 @@ pub(super) struct Found {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Whether it is a directory, of which it cannot be told what is in it.
     pub(super) is_folder: bool,
+    /// How it looked before it was read, if it was.
+    pub(super) seen: Option<Seen>,
+}
+
+/// How a file looked before it was read.
+pub(super) struct Seen {
+    pub(super) before: Metadata,
+    is_link: bool,
+    /// Its path without links in it.
+    pub(super) real: PathBuf,
 }
 
 /// What a file says.
@@ -75,6 +87,7 @@ pub(super) fn find_all(places: &Places, tests: Tests) -> (Vec<Found>, Vec<Diagno
                 file: None,
                 diagnostics: vec![*diagnostic],
                 is_folder: true,
+                seen: None,
             }),
         }
     }
@@ -96,15 +109,15 @@ pub(super) fn find_named(places: &[Place], tests: Tests) -> (Vec<Found>, Vec<Dia
 
 /// Reads one file, as far as it is there.
 fn find(place: Place, tests: Tests) -> Option<Found> {
-    let (source, file, diagnostics) = match read(&place.path) {
+    let (source, seen, file, diagnostics) = match read(&place.path) {
         Ok(None) => return None,
-        Ok(Some(source)) => {
+        Ok(Some(ReadFile { source, before, is_link })) => {
             let (file, diagnostics) = parse(&place, &source, tests);
-            (source, file, diagnostics)
+            (source, Some(Seen { before, is_link, real: PathBuf::new() }), file, diagnostics)
         }
-        Err(diagnostic) => (Arc::clone(&diagnostic.file), None, vec![diagnostic]),
+        Err(diagnostic) => (Arc::clone(&diagnostic.file), None, None, vec![diagnostic]),
     };
-    Some(Found { place, source, file, diagnostics, is_folder: false })
+    Some(Found { place, source, file, diagnostics, is_folder: false, seen })
 }
 
 fn parse(
@@ -159,25 +172,28 @@ fn check_policy(report: &mut Report) {
 
 /// Leaves out what is another name for a file that was found before.
 fn no_file_twice(found: &mut Vec<Found>) -> Vec<Diagnostic> {
-    let mut seen: HashSet<PathBuf> = HashSet::with_capacity(found.len());
+    let mut known: HashSet<OsString> = HashSet::with_capacity(found.len());
     let mut said = Vec::new();
     let mut folders: HashMap<PathBuf, PathBuf> = HashMap::new();
-    found.retain(|found| {
+    found.retain_mut(|found| {
         let path = &found.place.path;
-        let real = real_path(path, &mut folders);
-        if seen.contains(&real) {
+        let is_link = found.seen.as_ref().is_none_or(|seen| seen.is_link);
+        let real = real_path(path, is_link, &mut folders);
+        if !known.insert(real.clone().into_os_string()) {
             let message = format!("this is `{}`, which counts once", real.display());
             said.push(Diagnostic::of_file(path, Code::SameFileTwice, message));
             return false;
         }
-        seen.insert(real)
+        if let Some(seen) = &mut found.seen {
+            seen.real = real;
+        }
+        true
     });
     said
 }
 
 /// A path without links in it. Files of one directory have most of it in common.
-fn real_path(path: &Path, folders: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
-    let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+fn real_path(path: &Path, is_link: bool, folders: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
     let (Some(folder), Some(name), false) = (path.parent(), path.file_name(), is_link) else {
         return path.canonicalize().unwrap_or_else(|_| path.to_owned());
     };

@@ -3,13 +3,17 @@
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tollgate_core::dialect::Layer;
 
 use super::{Found, Tests, cwd, find_all};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layers::{Format, Places};
-use crate::trust::{Change, Seal, Store, Survey, SurveyError, Surveyed, SurveyedCommand};
+use crate::trust::{
+    AsRead, Change, Content, Seal, Store, StoreError, Survey, SurveyError, Surveyed,
+    SurveyedCommand,
+};
 
 /// Whether the project's hooks may run.
 pub(super) enum Trust {
@@ -29,13 +33,24 @@ impl Trust {
     pub(super) fn of(places: &Places, found: &[Found]) -> Self {
         let Some(root) = &places.project else { return Self::NoProject };
         let Some(path) = &places.trust else { return Self::Untrusted };
-        let files = all_surveyed(places, found, root);
-        let store = match Store::open(path) {
+        // What was trusted is not known, not even whether there was anything.
+        let unknown = |error: StoreError| Self::Unknown(Box::new(error.diagnostic()));
+        let store = match Store::read(path) {
             Ok(store) => store,
-            // What was trusted is not known, not even whether there was anything.
-            Err(error) => return Self::Unknown(Box::new(error.diagnostic())),
+            Err(error) => return unknown(error),
         };
-        match Survey::new(root, &files) {
+        let survey = Survey::of(root, all_surveyed(places, found, root));
+        let survey = match survey {
+            Ok(survey) if store.trusts(&survey) => {
+                return Self::Trusted(Box::new(survey), OnceCell::new());
+            }
+            other => other,
+        };
+        let store = match store.open() {
+            Ok(store) => store,
+            Err(error) => return unknown(error),
+        };
+        match survey {
             Ok(survey) => match store.changes(&survey) {
                 None => Self::Untrusted,
                 Some(changes) if changes.is_empty() => {
@@ -67,14 +82,26 @@ pub(super) fn is_trusted(places: &Places) -> bool {
 }
 
 /// What is to be trusted of a project: its hook files, and its settings.
-fn all_surveyed(places: &Places, found: &[Found], root: &Path) -> Vec<Surveyed> {
-    let hooks = found.iter().filter_map(|found| surveyed(found, root));
-    let settings = places.settings().project.into_iter().map(|file| Surveyed {
-        file,
-        commands: Vec::new(),
-        declared: Vec::new(),
+fn all_surveyed<'f>(
+    places: &Places,
+    found: &'f [Found],
+    root: &Path,
+) -> impl Iterator<Item = (Surveyed, Option<AsRead<'f>>)> {
+    let now = SystemTime::now();
+    let hooks = found.iter().filter_map(move |found| {
+        // What was read is what is pinned: it is what runs.
+        let read = found.seen.as_ref().map(|seen| AsRead {
+            real: &seen.real,
+            content: Content::as_read(found.source.text().as_bytes(), &seen.before, now),
+        });
+        Some((surveyed(found, root)?, read))
     });
-    hooks.chain(settings).collect()
+    let settings = places
+        .settings()
+        .project
+        .into_iter()
+        .map(|file| (Surveyed { file, commands: Vec::new(), declared: Vec::new() }, None));
+    hooks.chain(settings)
 }
 
 /// A file of the project and what it runs.
@@ -98,5 +125,5 @@ fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
 pub fn survey(places: &Places) -> Result<Survey, SurveyError> {
     let root = places.project.clone().unwrap_or_default();
     let (found, _) = find_all(places, Tests::PassedOver);
-    Survey::new(&root, &all_surveyed(places, &found, &root))
+    Survey::of(&root, all_surveyed(places, &found, &root))
 }

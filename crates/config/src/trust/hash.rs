@@ -36,7 +36,7 @@ impl Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
     }
 }
 
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Hash {
 /// What a look at a file tells without reading it. As long as it stays the same, so does the
 /// content, unless somebody writes to it through memory that is mapped to it, or as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stat {
+pub(crate) struct Stat {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) kind: u32,
@@ -117,7 +117,7 @@ impl Stat {
 
 /// A file that was read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Content {
+pub(crate) struct Content {
     pub(super) hash: Hash,
     pub(super) stat: Stat,
     /// Whether the stat alone will tell of later changes.
@@ -150,6 +150,13 @@ impl From<io::Error> for Unhashed {
 }
 
 impl Content {
+    /// What somebody else has read of a file, and how it looked before.
+    pub(crate) fn as_read(bytes: &[u8], before: &Metadata, now: SystemTime) -> Self {
+        let stat = Stat::from(before);
+        let size = bytes.len() as u64;
+        Self { hash: Hash::of(bytes), stat, is_settled: stat.is_settled(now), size }
+    }
+
     /// Reads and hashes a file of at most `limit` bytes.
     pub(super) fn of(path: &Path, limit: u64) -> Result<Self, Unhashed> {
         const ATTEMPTS: usize = 3;

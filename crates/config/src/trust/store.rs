@@ -1,5 +1,6 @@
 //! Which projects were trusted, and as what.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -155,9 +156,14 @@ impl Store {
     /// Reads the store. One that is not there is empty; one that is broken, or that others could
     /// have written, is an error.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let place = Place::find(path.as_ref())?;
-        let content = read(&place)?;
-        Ok(Self { place, content })
+        Self::read(path.as_ref())?.open()
+    }
+
+    /// Reads the store without looking into it.
+    pub(crate) fn read(path: &Path) -> Result<Unopened, StoreError> {
+        let place = Place::find(path)?;
+        let bytes = place.read()?;
+        Ok(Unopened { place, bytes })
     }
 
     /// Where it is, links followed.
@@ -223,7 +229,7 @@ impl Store {
         let place = self.place.clone();
         let locked = place.lock()?;
         // What others have written since it was opened stays.
-        let mut content = read(&place)?;
+        let mut content = content_of(&place, place.read()?)?;
         change(&mut content.projects);
         let text = serde_json::to_vec_pretty(&content).map_err(|error| StoreError::Io {
             path: place.path().to_path_buf(),
@@ -241,14 +247,48 @@ fn key(root: &Path) -> String {
     root.to_string_lossy().into_owned()
 }
 
+/// A store that was read and not looked into.
+#[derive(Debug)]
+pub(crate) struct Unopened {
+    place: Place,
+    bytes: Option<Vec<u8>>,
+}
+
+impl Unopened {
+    /// Whether a project is trusted just as it is. That it is not may have many reasons: then the store is to be opened.
+    pub(crate) fn trusts(&self, survey: &Survey) -> bool {
+        #[derive(Deserialize)]
+        struct Glance<'a> {
+            version: u32,
+            #[serde(borrow)]
+            projects: BTreeMap<Cow<'a, str>, Trusted>,
+        }
+        #[derive(Deserialize)]
+        struct Trusted {
+            digest: Digest,
+        }
+        let glance: Option<Glance<'_>> =
+            self.bytes.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+        glance.filter(|glance| glance.version == VERSION).is_some_and(|glance| {
+            let trusted = glance.projects.get(key(survey.root()).as_str());
+            trusted.is_some_and(|trusted| trusted.digest == survey.digest())
+        })
+    }
+
+    pub(crate) fn open(self) -> Result<Store, StoreError> {
+        let content = content_of(&self.place, self.bytes)?;
+        Ok(Store { place: self.place, content })
+    }
+}
+
 /// As much of the file as every version has.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
 }
 
-fn read(place: &Place) -> Result<Content, StoreError> {
-    let Some(bytes) = place.read()? else {
+fn content_of(place: &Place, bytes: Option<Vec<u8>>) -> Result<Content, StoreError> {
+    let Some(bytes) = bytes else {
         return Ok(Content { version: VERSION, projects: BTreeMap::new() });
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -1,5 +1,6 @@
 //! What a project would have Tollgate run: the files that are pinned, and what cannot be.
 
+use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
@@ -34,6 +35,13 @@ pub struct SurveyedCommand {
     pub text: String,
     /// The directory it runs in.
     pub cwd: PathBuf,
+}
+
+/// A file of the project that was read before.
+pub(crate) struct AsRead<'r> {
+    /// Its path without links in it.
+    pub(crate) real: &'r Path,
+    pub(crate) content: Content,
 }
 
 /// What a pinned file is.
@@ -156,6 +164,15 @@ impl Survey {
     /// Looks at the files of a project. A hook file that is not there is left out; of a trusted
     /// project it counts as deleted.
     pub fn new(root: &Path, files: &[Surveyed]) -> Result<Self, SurveyError> {
+        Self::of(root, files.iter().map(|file| (file, None)))
+    }
+
+    /// As [`new`](Self::new), where some files were read before. What was read of them is what is pinned, so that no
+    /// other text can have been read than the one that is trusted.
+    pub(crate) fn of<'r>(
+        root: &Path,
+        files: impl IntoIterator<Item = (impl Borrow<Surveyed>, Option<AsRead<'r>>)>,
+    ) -> Result<Self, SurveyError> {
         let unopened = |source| SurveyError::Root { root: root.to_path_buf(), source };
         let canonical = std::fs::canonicalize(root).map_err(unopened)?;
         if canonical.to_str().is_none() {
@@ -167,9 +184,10 @@ impl Survey {
             pins: BTreeMap::new(),
             unpinned: BTreeSet::new(),
         };
-        for surveyed in files {
+        for (surveyed, read) in files {
+            let surveyed: &Surveyed = surveyed.borrow();
             let path = survey.place_of(&surveyed.file);
-            let name = match survey.pin(PinKind::HookFile, &path, None) {
+            let name = match survey.pin(PinKind::HookFile, &path, read, None) {
                 Ok(name) => name,
                 Err(NotPinned::Because(Unhashed::Gone)) => continue,
                 Err(NotPinned::Because(reason)) => {
@@ -216,14 +234,6 @@ impl Survey {
         self.unpinned.iter().collect()
     }
 
-    /// Whether what was read of a hook file is what was pinned. It is read by others, at another
-    /// time; what they make hooks of must be what is trusted.
-    pub fn confirms(&self, hook_file: &Path, content: &[u8]) -> bool {
-        self.name_of(&self.place_of(hook_file))
-            .and_then(|name| self.pins.get(&(PinKind::HookFile, name)))
-            .is_some_and(|found| found.pin.hash == Hash::of(content))
-    }
-
     /// A hash over all pins and all that is not pinned. It does not depend on where the project
     /// is, so that one that was seen on one machine can be trusted on another.
     pub fn digest(&self) -> Digest {
@@ -268,9 +278,13 @@ impl Survey {
         &mut self,
         kind: PinKind,
         path: &Path,
+        read: Option<AsRead<'_>>,
         used_by: Option<&str>,
     ) -> Result<String, NotPinned> {
-        let real = std::fs::canonicalize(path).map_err(Unhashed::from)?;
+        let (real, content) = match read {
+            Some(read) => (Cow::Borrowed(read.real), Some(read.content)),
+            None => (std::fs::canonicalize(path).map_err(Unhashed::from)?.into(), None),
+        };
         let name = self.name_of(path).ok_or(NotPinned::NotUtf8)?;
         let real_name = real.strip_prefix(&self.root).unwrap_or(&real);
         let real_name = real_name.to_str().ok_or(NotPinned::NotUtf8)?;
@@ -280,7 +294,10 @@ impl Survey {
             found.used_by.insert(used_by);
             return Ok(name);
         }
-        let content = Content::of(&real, LARGEST)?;
+        let content = match content {
+            Some(content) => content,
+            None => Content::of(&real, LARGEST)?,
+        };
         let target = (real_name != name).then(|| real_name.to_owned());
         let pin = Pin { kind, path: name.clone(), target, hash: content.hash };
         self.pins.insert(key, Found { pin, content, used_by: BTreeSet::from([used_by]) });
@@ -299,7 +316,7 @@ impl Survey {
         };
         let mut left = declared::MOST_BYTES;
         for path in &found {
-            let name = match self.pin(PinKind::Declared, path, Some(file)) {
+            let name = match self.pin(PinKind::Declared, path, None, Some(file)) {
                 Ok(name) => name,
                 Err(error) => {
                     self.add_unpinned(file, glob, format!("`{}`: {error}", path.display()));
@@ -376,7 +393,7 @@ impl Survey {
                     }
                     continue;
                 }
-                match self.pin(PinKind::Script, &path, Some(file)) {
+                match self.pin(PinKind::Script, &path, None, Some(file)) {
                     Ok(_) => look.pinned += 1,
                     Err(error) => look.reasons.push(format!("`{candidate}`: {error}")),
                 }

@@ -42,10 +42,20 @@ pub struct Workers<T = ()> {
 impl<T: Send + 'static> Workers<T> {
     /// Nothing is started yet. At least one lease can be had at a time.
     pub fn new(start: Start, limits: Limits, most: usize) -> Self {
+        Self::with(start, limits, OnceLock::from(most.max(1)))
+    }
+
+    /// As [`new`](Self::new), with [as many](default_most) as this machine is for. How many these are is found out when
+    /// the first is needed, which takes a while.
+    pub fn for_this_machine(start: Start, limits: Limits) -> Self {
+        Self::with(start, limits, OnceLock::new())
+    }
+
+    fn with(start: Start, limits: Limits, most: OnceLock<usize>) -> Self {
         let pool = Arc::new(Pool {
             start,
             limits,
-            most: most.max(1),
+            most,
             process: std::process::id(),
             bell: OnceLock::new(),
             state: Mutex::default(),
@@ -89,7 +99,7 @@ impl<T> Workers<T> {
 
     /// How many plain leases there may be at once.
     pub fn most(&self) -> usize {
-        self.pool.most
+        self.pool.most()
     }
 }
 
@@ -105,7 +115,7 @@ impl<T> fmt::Debug for Workers<T> {
         f.debug_struct("Workers")
             .field("start", &self.pool.start)
             .field("limits", &self.pool.limits)
-            .field("most", &self.pool.most)
+            .field("most", &self.pool.most())
             .field("idle", &state.idle.len())
             .field("active", &state.active)
             .finish_non_exhaustive()
@@ -127,7 +137,7 @@ impl<T> Drop for Owner<T> {
 pub(crate) struct Pool<T> {
     pub(crate) start: Start,
     pub(crate) limits: Limits,
-    most: usize,
+    most: OnceLock<usize>,
     pub(crate) process: u32,
     /// Wakes the thread that attends.
     bell: OnceLock<OwnedFd>,
@@ -140,7 +150,7 @@ impl<T> Pool<T> {
     }
 
     pub(crate) fn most(&self) -> usize {
-        self.most
+        *self.most.get_or_init(default_most)
     }
 
     pub(crate) fn bell(&self) -> Option<&OwnedFd> {
@@ -177,7 +187,7 @@ impl<T> Pool<T> {
                     state.idle.push_back(Idle { held, since: Instant::now() });
                 }
             }
-            state.settle(self.most, &mut out);
+            state.settle(self.most(), &mut out);
             state.warm
                 || state.needing.len() > state.starting
                 // Those who may not stay have to be seen to in time.
@@ -196,7 +206,7 @@ impl<T> Pool<T> {
         {
             let mut state = self.lock();
             state.forget(waiter);
-            state.settle(self.most, &mut out);
+            state.settle(self.most(), &mut out);
         }
         out.send(self);
         self.ring();
@@ -210,7 +220,7 @@ impl<T: Send + 'static> Pool<T> {
         }
         let mut out = Outbox::new();
         let mut state = pool.lock();
-        let admitted = nested || (state.active < pool.most && state.waiting.is_empty());
+        let admitted = nested || (state.active < pool.most() && state.waiting.is_empty());
         if admitted
             && state.needing.is_empty()
             && let Some(held) = state.pop_idle(&mut out)

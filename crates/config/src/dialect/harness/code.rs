@@ -1,6 +1,7 @@
 //! Code inside a file, and where it stands there.
 
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use crate::source::{SourceFile, Span};
 
@@ -26,9 +27,33 @@ use crate::source::{SourceFile, Span};
 /// assert_eq!(script.line_in_file(2), 5);
 /// # Ok::<(), &str>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Code {
     text: String,
+    file: Arc<SourceFile>,
+    shape: Shape,
+    /// The value in the file, as it was found there.
+    found: Span,
+    /// Worked out when somebody asks: of most scripts nobody does.
+    places: OnceLock<Places>,
+}
+
+/// How a text stands in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Shape {
+    /// A block behind `|`.
+    Block,
+    /// On one line, quotes and all.
+    InLine,
+    /// In a way of which only the whole is known.
+    Folded,
+    /// Put together from runs of the file.
+    Parts(Vec<Run>),
+}
+
+/// Where the parts of a text stand in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Places {
     /// The value in the file, as it is written there.
     whole: Span,
     /// The line in the file of each line of the text.
@@ -45,6 +70,14 @@ struct Run {
     file: usize,
 }
 
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text && self.places() == other.places()
+    }
+}
+
+impl Eq for Code {}
+
 impl Code {
     /// The text that is run.
     pub fn text(&self) -> &str {
@@ -53,10 +86,95 @@ impl Code {
 
     /// Where a part of the text stands in the file. All of it, where it is not known better.
     pub fn span(&self, range: Range<usize>) -> Span {
-        if self.runs.is_empty() || range.start > self.text.len() {
+        self.places().span(self.text.len(), range)
+    }
+
+    /// Where all of it stands in the file.
+    pub fn whole(&self) -> Span {
+        self.places().whole
+    }
+
+    /// The line in the file of a line of the text, both from 1.
+    pub fn line_in_file(&self, line: u32) -> u32 {
+        let lines = &self.places().lines;
+        let index = (line as usize).saturating_sub(1);
+        lines.get(index).or(lines.last()).copied().unwrap_or(1)
+    }
+
+    /// A text that is a file of its own, such as a policy.
+    pub fn of_file(file: &Arc<SourceFile>) -> Self {
+        let text = file.text().to_owned();
+        let whole = Span { start: 0, end: text.len() };
+        Self::new(file, text, whole, Shape::Parts(vec![Run { text: 0, file: 0 }]))
+    }
+
+    /// A value of which only the whole is known.
+    pub(super) fn folded(file: &Arc<SourceFile>, text: String, whole: Span) -> Self {
+        Self::new(file, text, whole, Shape::Folded)
+    }
+
+    /// A value without line breaks, as it stands in the file, quotes and all.
+    pub(super) fn in_line(file: &Arc<SourceFile>, text: String, whole: Span) -> Self {
+        Self::new(file, text, whole, Shape::InLine)
+    }
+
+    /// A block behind `|`, which begins at its first line that is not empty, behind its
+    /// indentation.
+    pub(super) fn block(file: &Arc<SourceFile>, text: String, whole: Span) -> Self {
+        Self::new(file, text, whole, Shape::Block)
+    }
+
+    /// A text that is put together from parts of the file, each with its place.
+    pub(super) fn of_parts<'p>(
+        file: &Arc<SourceFile>,
+        parts: impl Iterator<Item = (&'p str, usize)>,
+        whole: Span,
+    ) -> Self {
+        let mut text = String::new();
+        let mut runs = Vec::new();
+        for (part, place) in parts {
+            runs.push(Run { text: text.len(), file: place });
+            text.push_str(part);
+        }
+        Self::new(file, text, whole, Shape::Parts(runs))
+    }
+
+    fn new(file: &Arc<SourceFile>, text: String, found: Span, shape: Shape) -> Self {
+        Self { text, file: Arc::clone(file), shape, found, places: OnceLock::new() }
+    }
+
+    fn places(&self) -> &Places {
+        self.places.get_or_init(|| {
+            let runs = match &self.shape {
+                Shape::Block => runs_of_block(&self.file, &self.text, self.found.start),
+                Shape::InLine => {
+                    let written = self.file.text().get(self.found.start..self.found.end);
+                    runs_in_line(written.unwrap_or_default(), &self.text, self.found.start)
+                }
+                Shape::Folded => None,
+                Shape::Parts(runs) => Some(runs.clone()),
+            };
+            Places::new(&self.file, &self.text, self.found, runs.unwrap_or_default())
+        })
+    }
+}
+
+impl Places {
+    fn new(file: &SourceFile, text: &str, found: Span, runs: Vec<Run>) -> Self {
+        let start = runs.first().map_or(found.start, |run| run.file.min(found.start));
+        let mut places = Self { whole: Span { start, end: found.end }, lines: Vec::new(), runs };
+        let begins =
+            std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+        places.lines = begins.map(|at| file.line(places.span(text.len(), at..at).start)).collect();
+        places
+    }
+
+    /// Where a part of a text of so many bytes stands.
+    fn span(&self, length: usize, range: Range<usize>) -> Span {
+        if self.runs.is_empty() || range.start > length {
             return self.whole;
         }
-        let end = range.end.clamp(range.start, self.text.len());
+        let end = range.end.clamp(range.start, length);
         let start =
             self.place(self.runs.partition_point(|run| run.text <= range.start), range.start);
         // An end belongs to what is before it, not to the indentation of the next line.
@@ -75,92 +193,20 @@ impl Code {
         // A text may end in a line break that the file has not.
         place.min(self.whole.end.max(self.whole.start))
     }
-
-    /// Where all of it stands in the file.
-    pub fn whole(&self) -> Span {
-        self.whole
-    }
-
-    /// The line in the file of a line of the text, both from 1.
-    pub fn line_in_file(&self, line: u32) -> u32 {
-        let index = (line as usize).saturating_sub(1);
-        self.lines.get(index).or(self.lines.last()).copied().unwrap_or(1)
-    }
-
-    /// A text that is a file of its own, such as a policy.
-    pub fn of_file(file: &SourceFile) -> Self {
-        let text = file.text().to_owned();
-        let whole = Span { start: 0, end: text.len() };
-        Self::new(file, text, whole, vec![Run { text: 0, file: 0 }])
-    }
-
-    /// A value of which only the whole is known.
-    pub(super) fn folded(file: &SourceFile, text: String, whole: Span) -> Self {
-        Self::new(file, text, whole, Vec::new())
-    }
-
-    fn new(file: &SourceFile, text: String, whole: Span, runs: Vec<Run>) -> Self {
-        let mut code = Self { text, whole, lines: Vec::new(), runs };
-        let begins = std::iter::once(0)
-            .chain(memchr::memchr_iter(b'\n', code.text.as_bytes()).map(|at| at + 1));
-        code.lines = begins.map(|at| file.line(code.span(at..at).start)).collect();
-        code
-    }
-
-    /// A value without line breaks, as it stands in the file, quotes and all.
-    pub(super) fn in_line(file: &SourceFile, text: String, whole: Span) -> Self {
-        let written = file.text().get(whole.start..whole.end).unwrap_or_default();
-        match runs_in_line(written, &text) {
-            Some(mut runs) => {
-                for run in &mut runs {
-                    run.file += whole.start;
-                }
-                Self::new(file, text, whole, runs)
-            }
-            None => Self::folded(file, text, whole),
-        }
-    }
-
-    /// A block behind `|`, which begins at its first line that is not empty, behind its
-    /// indentation.
-    pub(super) fn block(file: &SourceFile, text: String, whole: Span) -> Self {
-        match runs_of_block(file, &text, whole.start) {
-            Some(runs) => {
-                let start = runs.first().map_or(whole.start, |run| run.file.min(whole.start));
-                Self::new(file, text, Span { start, end: whole.end }, runs)
-            }
-            None => Self::folded(file, text, whole),
-        }
-    }
-
-    /// A text that is put together from parts of the file, each with its place.
-    pub(super) fn of_parts<'p>(
-        file: &SourceFile,
-        parts: impl Iterator<Item = (&'p str, usize)>,
-        whole: Span,
-    ) -> Self {
-        let mut text = String::new();
-        let mut runs = Vec::new();
-        for (part, place) in parts {
-            runs.push(Run { text: text.len(), file: place });
-            text.push_str(part);
-        }
-        Self::new(file, text, whole, runs)
-    }
 }
 
-/// The runs of a value on one line: plain, or in quotes.
-fn runs_in_line(written: &str, text: &str) -> Option<Vec<Run>> {
+/// The runs of a value on one line of the file: plain, or in quotes.
+fn runs_in_line(written: &str, text: &str, begin: usize) -> Option<Vec<Run>> {
     if written == text {
-        return Some(vec![Run { text: 0, file: 0 }]);
+        return Some(vec![Run { text: 0, file: begin }]);
     }
     let quote = written.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let inside = written.get(1..)?.strip_suffix(quote)?;
     if inside.contains(['\n', '\r']) {
         return None;
     }
-    let mut runs = vec![Run { text: 0, file: 1 }];
-    let mut place = 1;
+    let mut place = begin + 1;
+    let mut runs = vec![Run { text: 0, file: place }];
     let mut rest = inside;
     for (at, c) in text.char_indices() {
         let length = match (quote, rest.as_bytes()) {

@@ -151,7 +151,7 @@ struct Read {
 }
 
 struct Reader<'r> {
-    file: &'r SourceFile,
+    file: &'r Arc<SourceFile>,
     report: &'r mut Report,
     read: Read,
     keys: Vec<Key>,
@@ -160,7 +160,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn entry(&mut self, entry: &Entry) {
+    fn entry(&mut self, entry: &Entry<'_>) {
         let Entry { key, value } = entry;
         let Some(name) = KEYS.iter().copied().find(|known| *known == key.text) else {
             return self.unknown_key(key);
@@ -217,8 +217,8 @@ impl Reader<'_> {
         };
     }
 
-    fn unknown_key(&mut self, key: &Scalar) {
-        let name = key.text.as_str();
+    fn unknown_key(&mut self, key: &Scalar<'_>) {
+        let name = &*key.text;
         let shown: String = name.chars().take(80).collect();
         if self.unknown.iter().any(|known| known == name) {
             return;
@@ -270,8 +270,8 @@ impl Reader<'_> {
     }
 
     /// A text that is neither a number nor true or false.
-    fn text<'s>(&mut self, name: &str, value: &'s Scalar) -> Option<&'s str> {
-        let text = value.text.as_str();
+    fn text<'s>(&mut self, name: &str, value: &'s Scalar<'_>) -> Option<&'s str> {
+        let text = &*value.text;
         let is_plain = value.style == ScalarStyle::Plain;
         let what = match text {
             _ if !is_plain => None,
@@ -294,7 +294,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    fn event(&mut self, value: &Scalar) -> Option<&'static EventName> {
+    fn event(&mut self, value: &Scalar<'_>) -> Option<&'static EventName> {
         let name = self.text("event", value)?;
         let found = EVENTS.iter().find(|event| event.name == name);
         if found.is_some() {
@@ -333,7 +333,7 @@ impl Reader<'_> {
         None
     }
 
-    fn script(&mut self, value: &Scalar) -> Option<super::Code> {
+    fn script(&mut self, value: &Scalar<'_>) -> Option<super::Code> {
         let is_folded = match value.style {
             ScalarStyle::Folded => true,
             ScalarStyle::Plain | ScalarStyle::SingleQuoted => self
@@ -353,7 +353,7 @@ impl Reader<'_> {
     }
 
     /// Code: any scalar, as it is.
-    fn code(&mut self, name: &str, value: &Scalar) -> Option<super::Code> {
+    fn code(&mut self, name: &str, value: &Scalar<'_>) -> Option<super::Code> {
         if value.text.trim().is_empty() {
             self.report
                 .add(Code::EmptyValue, value.span, format!("`{name}` is empty"))
@@ -374,7 +374,7 @@ impl Reader<'_> {
                 .help("a hook is a short script: make several hooks of it");
             return None;
         }
-        let text = value.text.clone();
+        let text = value.text.clone().into_owned();
         Some(match value.style {
             ScalarStyle::Literal => super::Code::block(self.file, text, value.span),
             ScalarStyle::Folded => super::Code::folded(self.file, text, value.span),
@@ -382,8 +382,8 @@ impl Reader<'_> {
         })
     }
 
-    fn priority(&mut self, value: &Scalar) -> Option<i32> {
-        let text = value.text.as_str();
+    fn priority(&mut self, value: &Scalar<'_>) -> Option<i32> {
+        let text = &*value.text;
         let is_plain = value.style == ScalarStyle::Plain;
         if !is_plain || number_of(text).is_none() {
             let what = if bool_of(text).is_some() && is_plain { "a boolean" } else { "a text" };
@@ -405,7 +405,7 @@ impl Reader<'_> {
         number
     }
 
-    fn enabled(&mut self, value: &Scalar) -> Option<bool> {
+    fn enabled(&mut self, value: &Scalar<'_>) -> Option<bool> {
         let found = bool_of(&value.text).filter(|_| value.style == ScalarStyle::Plain);
         if found.is_none() {
             self.report
@@ -415,7 +415,7 @@ impl Reader<'_> {
         found
     }
 
-    fn timeout(&mut self, value: &Scalar) -> Option<Duration> {
+    fn timeout(&mut self, value: &Scalar<'_>) -> Option<Duration> {
         const HELP: &str = "write a time such as `250ms`, `2s` or `1m`, or a number of seconds";
         let text = value.text.trim();
         let seconds = number_of(text).filter(|_| value.style == ScalarStyle::Plain);

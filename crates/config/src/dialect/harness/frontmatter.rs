@@ -2,6 +2,8 @@
 
 mod plain;
 
+use std::borrow::Cow;
+
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
 
 use crate::diagnostic::{Code, Report};
@@ -124,15 +126,15 @@ impl Iterator for Lines<'_> {
 
 /// A key and its value.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) key: Scalar,
-    pub(super) value: Value,
+pub(super) struct Entry<'t> {
+    pub(super) key: Scalar<'t>,
+    pub(super) value: Value<'t>,
 }
 
 /// A value, as far as it matters here.
 #[derive(Debug)]
-pub(super) enum Value {
-    Scalar(Scalar),
+pub(super) enum Value<'t> {
+    Scalar(Scalar<'t>),
     /// A list, by its beginning.
     List(Span),
     /// Keys and values, by their beginning.
@@ -141,7 +143,7 @@ pub(super) enum Value {
     Alias(Span),
 }
 
-impl Value {
+impl Value<'_> {
     pub(super) fn span(&self) -> Span {
         match self {
             Self::Scalar(scalar) => scalar.span,
@@ -152,16 +154,16 @@ impl Value {
 
 /// A text, number or the like.
 #[derive(Debug)]
-pub(super) struct Scalar {
-    pub(super) text: String,
+pub(super) struct Scalar<'t> {
+    pub(super) text: Cow<'t, str>,
     pub(super) style: ScalarStyle,
     pub(super) span: Span,
 }
 
-impl Scalar {
+impl Scalar<'_> {
     /// Whether nothing is written, or that there is nothing.
     pub(super) fn is_null(&self) -> bool {
-        let is_null = matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL");
+        let is_null = matches!(&*self.text, "" | "~" | "null" | "Null" | "NULL");
         self.style == ScalarStyle::Plain && (is_null || self.span.start == self.span.end)
     }
 }
@@ -172,13 +174,17 @@ const MOST: usize = 64;
 
 /// The keys and values of the frontmatter, in their order. None where they cannot be told; what
 /// is wrong with them is said in any case.
-pub(super) fn entries(file: &SourceFile, at: Span, report: &mut Report) -> Option<Vec<Entry>> {
+pub(super) fn entries<'t>(
+    file: &'t SourceFile,
+    at: Span,
+    report: &mut Report,
+) -> Option<Vec<Entry<'t>>> {
     let text = file.text().get(at.start..at.end).unwrap_or_default();
     plain::entries(text, at.start).or_else(|| parsed(file, at, report))
 }
 
 /// The same, by a parser of YAML.
-fn parsed(file: &SourceFile, at: Span, report: &mut Report) -> Option<Vec<Entry>> {
+fn parsed<'t>(file: &'t SourceFile, at: Span, report: &mut Report) -> Option<Vec<Entry<'t>>> {
     let text = file.text().get(at.start..at.end).unwrap_or_default();
     let options = granit_parser::options! {
         disallow_directives: true,
@@ -228,16 +234,16 @@ enum Root {
 
 /// What comes next.
 #[derive(Default)]
-enum Ahead {
+enum Ahead<'t> {
     #[default]
     Key,
     /// The value of this key.
-    Value(Scalar),
+    Value(Scalar<'t>),
     /// The value of a key that is none.
     Nothing,
 }
 
-struct Reader<'r> {
+struct Reader<'r, 't> {
     offset: usize,
     report: &'r mut Report,
     /// How many collections are open.
@@ -246,12 +252,12 @@ struct Reader<'r> {
     /// How much there is that is not read here.
     features: usize,
     root: Root,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<'t>>,
     /// What the next node is the value of.
-    key: Ahead,
+    key: Ahead<'t>,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'_, 't> {
     /// A place in the file. The parser counts from the beginning of the frontmatter.
     fn span(&mut self, span: granit_parser::Span) -> Span {
         if let Some(tag) = span.tag_span().and_then(|tag| tag.byte_range()) {
@@ -272,7 +278,7 @@ impl Reader<'_> {
             .help(help);
     }
 
-    fn event(&mut self, event: Event<'_>, span: Span) {
+    fn event(&mut self, event: Event<'t>, span: Span) {
         match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
@@ -288,7 +294,7 @@ impl Reader<'_> {
                 self.node(Value::Alias(span));
             }
             Event::Scalar(text, style, ..) => {
-                self.node(Value::Scalar(Scalar { text: text.into_owned(), style, span }));
+                self.node(Value::Scalar(Scalar { text, style, span }));
             }
             Event::SequenceStart(..) => {
                 self.node(Value::List(span));
@@ -308,7 +314,7 @@ impl Reader<'_> {
     }
 
     /// A key or a value, or something inside of one.
-    fn node(&mut self, value: Value) {
+    fn node(&mut self, value: Value<'t>) {
         if self.documents > 1 {
             return;
         }

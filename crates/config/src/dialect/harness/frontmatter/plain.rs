@@ -11,7 +11,7 @@ use super::{Entry, Scalar, Value};
 use crate::source::Span;
 
 /// The keys and values of a text that begins at `offset` of its file, where they are written plainly.
-pub(super) fn entries(text: &str, offset: usize) -> Option<Vec<Entry>> {
+pub(super) fn entries(text: &str, offset: usize) -> Option<Vec<Entry<'_>>> {
     // Other line ends, tabs and what is beyond ASCII have rules of their own.
     if !text.ends_with('\n') || !text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
         return None;
@@ -32,16 +32,16 @@ pub(super) fn entries(text: &str, offset: usize) -> Option<Vec<Entry>> {
             let Block { text: block, indent, length } = block(text.get(at..)?)?;
             let span = Span { start: offset + at + indent, end: offset + at + length };
             at += length;
-            Scalar { text: block, style: ScalarStyle::Literal, span }
+            Scalar { text: block.into(), style: ScalarStyle::Literal, span }
         } else {
             if !is_plain(value) || line_at(text, at).is_some_and(|next| next.starts_with(' ')) {
                 return None;
             }
             let span = Span { start: value_at, end: value_at + value.len() };
-            Scalar { text: value.to_owned(), style: ScalarStyle::Plain, span }
+            Scalar { text: value.into(), style: ScalarStyle::Plain, span }
         };
         let span = Span { start, end: start + key.len() };
-        let key = Scalar { text: key.to_owned(), style: ScalarStyle::Plain, span };
+        let key = Scalar { text: key.into(), style: ScalarStyle::Plain, span };
         entries.push(Entry { key, value: Value::Scalar(value) });
     }
     (!entries.is_empty()).then_some(entries)

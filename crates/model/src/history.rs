@@ -49,8 +49,14 @@ fn is_word(text: &str, longest: usize) -> bool {
 /// The conversation of a request.
 pub(crate) fn turns(request: &Request) -> Result<Vec<Turn<'_>>, ModelError> {
     check_tools(request)?;
-    if request.messages.is_empty() {
-        return Err(refuse("messages", "there are none; say something to the model"));
+    let is_system = |message: &Message| matches!(message, Message::System(_));
+    match request.messages.iter().position(|message| !is_system(message)) {
+        None => return Err(refuse("messages", "nobody has said anything to the model")),
+        Some(first) if matches!(request.messages.get(first), Some(Message::Assistant { .. })) => {
+            let why = "the model cannot have spoken first; put a message of the person before it";
+            return Err(refuse(&format!("messages[{first}]"), why));
+        }
+        Some(_) => {}
     }
     let mut turns = Vec::with_capacity(request.messages.len());
     let mut ids = HashSet::new();
@@ -209,7 +215,9 @@ mod tests {
     fn conversations_that_some_provider_refuses_are_refused_with_their_place() {
         let user = || Message::User("go".into());
         for (messages, said) in [
-            (vec![], "messages: there are none"),
+            (vec![], "messages: nobody has said anything"),
+            (vec![Message::System("s".into())], "messages: nobody has said anything"),
+            (vec![Message::System("s".into()), assistant(&[])], "messages[1]: the model cannot"),
             (vec![user(), result("a")], "messages[1]: it answers `a`, which no call"),
             (vec![user(), assistant(&["a", "a"])], "messages[1]: two calls have the id `a`"),
             (vec![user(), assistant(&["a"])], "messages[1]: its call `a` of `t` has no result"),

@@ -79,7 +79,7 @@ impl<M: Model> Retry<M> {
                 Some(wait) => wait,
                 None => self.wait_before(attempt + 1),
             };
-            if Instant::now() + wait >= end {
+            if Instant::now().checked_add(wait).is_none_or(|next| next >= end) {
                 return Err(error);
             }
             attempt += 1;
@@ -91,7 +91,7 @@ impl<M: Model> Retry<M> {
     fn wait_before(&self, attempt: u32) -> Duration {
         let factor = 2_u32.saturating_pow(attempt.saturating_sub(2));
         let full = self.policy.first_wait.saturating_mul(factor).min(self.policy.longest_wait);
-        full.mul_f64(0.5 + 0.5 * random())
+        full / 2 + (full / 2).mul_f64(random())
     }
 
     fn too_late(&self) -> ModelError {

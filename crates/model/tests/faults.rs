@@ -22,7 +22,7 @@ fn lines() -> Vec<Line> {
 async fn failing(provider: Provider, fault: Fault, options: Options) -> (ModelError, Server) {
     let server = server(provider, lines());
     server.fail(fault);
-    let model = model_with(provider, &server, options);
+    let model = model_with(provider, &server, &options);
     let error = ask(&*model, &request("Go")).await.0.unwrap_err();
     (error, server)
 }
@@ -83,7 +83,7 @@ async fn what_passes_is_tried_again_and_who_listens_is_told() {
         server.fail(Fault::Status { status: 429, retry_after: Some(0) });
         server.fail(Fault::CutArguments);
         server.fail(Fault::Error);
-        let model = model_with(provider, &server, at_once());
+        let model = model_with(provider, &server, &at_once());
         let (reply, heard) = ask(&*model, &request("Go")).await;
         let Reply { text, calls, finish, .. } = reply.unwrap();
         assert_eq!((text.as_str(), calls.len()), ("One two three four.", 1), "{provider}");
@@ -171,7 +171,7 @@ async fn an_idle_stream_is_tried_again() {
         let server = server(provider, vec![lines()[0].clone(), lines()[0].clone()]);
         server.fail(Fault::Stall);
         let timeouts = Timeouts { idle: Duration::from_millis(300), ..Timeouts::default() };
-        let model = model_with(provider, &server, Options { timeouts, ..at_once() });
+        let model = model_with(provider, &server, &Options { timeouts, ..at_once() });
         ask(&*model, &request("Go")).await.0.unwrap();
         assert_eq!(server.requests().len(), 2, "{provider}");
     }
@@ -203,7 +203,7 @@ async fn requests_and_calls_have_bounds() {
             Line::call("read", json!({})).and_call("read", json!({})).and_call("list", json!({}));
         let server = server(provider, vec![three.clone(), three]);
         let asked = |limits| {
-            let model = model_with(provider, &server, Options { limits, ..once() });
+            let model = model_with(provider, &server, &Options { limits, ..once() });
             async move { ask(&*model, &request("Go")).await.0 }
         };
         assert!(asked(Limits { calls: 3, ..Limits::default() }).await.is_ok());

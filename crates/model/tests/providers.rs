@@ -160,12 +160,13 @@ async fn messages_of_the_system_arrive_wherever_they_are() {
 }
 
 #[tokio::test]
-async fn nothing_but_the_system_is_refused_where_that_is_no_message() {
-    for provider in [Provider::Anthropic, Provider::Gemini] {
+async fn a_conversation_that_is_refused_is_not_sent() {
+    for provider in Provider::ALL {
         let server = server(provider, vec![Line::say("x")]);
         let request = Request { messages: vec![Message::System("Go".to_owned())], ..request("") };
-        let error = ask(&*model(provider, &server), &request).await.0.unwrap_err().to_string();
-        assert!(error.contains("say something to the model"), "{error}");
+        let error = ask(&*model(provider, &server), &request).await.0.unwrap_err();
+        assert!(error.to_string().contains("nobody has said anything"), "{error}");
+        assert!(!error.is_transient());
         assert_eq!(server.requests(), Vec::<Value>::new());
     }
 }

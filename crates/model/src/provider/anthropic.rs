@@ -38,7 +38,7 @@ pub(super) fn body(
         }
     }
     let Some((_, last)) = messages.0.last_mut() else {
-        let why = "there is nothing but messages of the system; say something to the model";
+        let why = "what was said to the model is empty";
         return Err(ModelError::Request { place: "messages".to_owned(), why: why.to_owned() });
     };
     // What was sent before is not paid for in full again.

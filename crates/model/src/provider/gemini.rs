@@ -42,7 +42,7 @@ pub(super) fn body(
         }
     }
     if contents.list.is_empty() {
-        let why = "there is nothing but messages of the system; say something to the model";
+        let why = "what was said to the model is empty";
         return Err(ModelError::Request { place: "messages".to_owned(), why: why.to_owned() });
     }
     let contents =

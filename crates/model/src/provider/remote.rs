@@ -286,3 +286,31 @@ impl Remote {
         ModelError::Cut { model: self.name.clone(), bytes, why }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::tls_config;
+
+    #[test]
+    fn nothing_shows_a_key() {
+        let remote = Remote {
+            name: "openai/x".to_owned(),
+            model: "x".to_owned(),
+            provider: Provider::OpenAi,
+            is_elsewhere: true,
+            url: Url::parse("https://g.test/v1?key=hunter2").unwrap(),
+            key: Some(Key::new("hunter2".to_owned()).unwrap()),
+            tls: tls_config(None).unwrap(),
+            timeouts: Timeouts::default(),
+            limits: Limits::default(),
+        };
+        let headers = remote.headers();
+        assert!(headers.iter().any(|(_, value)| value == "Bearer hunter2"));
+        let unreadable = remote.fault(Fault::Unreadable("in `hunter2`".to_owned()));
+        let shown = format!("{remote:?} {remote:#?} {:?} {headers:?} {unreadable}", remote.key);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        let retry = crate::Retry::new(remote, crate::Policy::default());
+        assert!(!format!("{retry:?}").contains("hunter2"));
+    }
+}

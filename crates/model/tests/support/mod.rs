@@ -30,11 +30,11 @@ pub fn server(provider: Provider, replies: Vec<Line>) -> Server {
 
 /// A model at this server that tries once.
 pub fn model(provider: Provider, server: &Server) -> Box<dyn Model> {
-    model_with(provider, server, once())
+    model_with(provider, server, &once())
 }
 
-pub fn model_with(provider: Provider, server: &Server, options: Options) -> Box<dyn Model> {
-    provider::open_in(name(provider), &options, &server.environment()).unwrap()
+pub fn model_with(provider: Provider, server: &Server, options: &Options) -> Box<dyn Model> {
+    provider::open_in(name(provider), options, &server.environment()).unwrap()
 }
 
 /// Every call is made once.

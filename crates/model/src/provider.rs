@@ -15,6 +15,7 @@
 //! Proxies that the environment names are not used; a gateway has a base URL.
 
 mod anthropic;
+mod decode;
 mod draft;
 mod endpoint;
 mod failure;

@@ -254,3 +254,17 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
     }
 }
+
+/// A whole stream, for tests of who reads it.
+#[cfg(test)]
+pub(crate) fn stream(
+    provider: Provider,
+    model: &str,
+    thought: &str,
+    reply: &crate::model::Reply,
+) -> Vec<u8> {
+    exchange::frames(provider, model, thought, reply)
+        .into_iter()
+        .flat_map(|frame| frame.bytes)
+        .collect()
+}

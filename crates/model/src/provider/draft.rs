@@ -18,9 +18,14 @@ pub(super) enum Fault {
     Failed(Failure),
     /// The provider could not read a call that its model wrote.
     BadCall(String),
-    /// There are more calls than this.
-    TooManyCalls(usize),
+    /// This is more than so much.
+    TooLarge(&'static str, usize),
+    /// It ended before it was complete.
+    Cut,
 }
+
+/// What is counted.
+pub(super) const CALLS: &str = "the number of calls";
 
 /// Reads the stream of one provider.
 pub(super) trait Reader: Send {
@@ -62,7 +67,7 @@ impl Draft {
 
     pub(super) fn call(&mut self, mut call: Call, heard: &Heard<'_>) -> Result<(), Fault> {
         if self.calls.len() >= self.limit {
-            return Err(Fault::TooManyCalls(self.limit));
+            return Err(Fault::TooLarge(CALLS, self.limit));
         }
         let is_taken = |id: &str| self.calls.iter().any(|call| call.id == id);
         if call.id.is_empty() || is_taken(&call.id) {

@@ -171,7 +171,7 @@ impl Reader {
         });
         if known.is_none() {
             if self.open.len() >= self.limit {
-                return Err(Fault::TooManyCalls(self.limit));
+                return Err(Fault::TooLarge(draft::CALLS, self.limit));
             }
             let (id, name, arguments) = Default::default();
             self.open.push(Open { index: delta.index, id, name, arguments });

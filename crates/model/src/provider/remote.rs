@@ -8,14 +8,14 @@ use rustls::ClientConfig;
 use tokio::time::timeout;
 use url::Url;
 
-use super::draft::{Fault, Reader};
+use super::decode::Decoder;
+use super::draft::Fault;
 use super::endpoint::shown;
 use super::key::Key;
 use super::{Limits, Provider, anthropic, failure, gemini, ollama, openai};
 use crate::error::{Failure, ModelError, Stage};
 use crate::history;
 use crate::http::{Answer, Post, Timeouts, Trouble};
-use crate::lines::{Events, Garbled, Lines};
 use crate::message::Request;
 use crate::model::{BoxFuture, Heard, Model, Reply};
 
@@ -112,16 +112,6 @@ impl Remote {
         headers
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
-        let calls = self.limits.calls;
-        match self.provider {
-            Provider::OpenAi => Box::new(openai::Reader::new(calls)),
-            Provider::Anthropic => Box::new(anthropic::Reader::new(calls)),
-            Provider::Gemini => Box::new(gemini::Reader::new(calls)),
-            Provider::Ollama => Box::new(ollama::Reader::new(calls)),
-        }
-    }
-
     /// Something else than a stream is most often the page of whoever is at the wrong address.
     fn check_kind(&self, answer: &Answer) -> Result<(), ModelError> {
         let kind = answer.headers.get(hyper::header::CONTENT_TYPE);
@@ -140,52 +130,18 @@ impl Remote {
     }
 
     async fn read(&self, mut answer: Answer, heard: &Heard<'_>) -> Result<Reply, ModelError> {
-        let mut reader = self.reader();
-        let mut lines = Lines::new(self.limits.line);
-        let mut events = Events::new(self.limits.line);
-        let mut total = 0;
+        let mut decoder = Decoder::new(self.provider, self.limits);
         loop {
-            let chunk = answer.chunk().await.map_err(|trouble| self.trouble(trouble, total))?;
-            let Some(chunk) = chunk else { break };
-            total += chunk.len();
-            if total > self.limits.answer {
-                return Err(self.too_large("the answer in bytes", self.limits.answer));
-            }
-            let mut rest = &chunk[..];
-            loop {
-                let (line, left) = lines.take(rest).map_err(|garbled| self.garbled(&garbled))?;
-                rest = left;
-                let Some(line) = line else { break };
-                let data = if self.provider == Provider::Ollama {
-                    Some(line)
-                } else {
-                    events.line(&line).map_err(|garbled| self.garbled(&garbled))?
-                };
-                let Some(data) = data else { continue };
-                if reader.read(&data, heard).map_err(|fault| self.fault(fault))? {
-                    return self.finish(&mut *reader, total, heard);
-                }
+            let bytes = decoder.bytes();
+            let chunk = answer.chunk().await.map_err(|trouble| self.trouble(trouble, bytes))?;
+            let reply = match chunk {
+                Some(chunk) => decoder.push(&chunk, heard),
+                None => decoder.end(heard).map(Some),
+            };
+            if let Some(reply) = reply.map_err(|fault| self.fault(fault, decoder.bytes()))? {
+                return Ok(reply);
             }
         }
-        // An event at the end may lack the empty line behind it, or the rest of itself.
-        if let Some(data) = events.end() {
-            match reader.read(&data, heard) {
-                Ok(_) => {}
-                Err(Fault::Unreadable(_)) => return Err(self.cut(total)),
-                Err(fault) => return Err(self.fault(fault)),
-            }
-        }
-        self.finish(&mut *reader, total, heard)
-    }
-
-    fn finish(
-        &self,
-        reader: &mut dyn Reader,
-        total: usize,
-        heard: &Heard<'_>,
-    ) -> Result<Reply, ModelError> {
-        let reply = reader.finish(heard).map_err(|fault| self.fault(fault))?;
-        reply.ok_or_else(|| self.cut(total))
     }
 
     /// What an answer says that is none.
@@ -255,19 +211,16 @@ impl Remote {
         }
     }
 
-    fn fault(&self, fault: Fault) -> ModelError {
+    fn fault(&self, fault: Fault, bytes: usize) -> ModelError {
         match fault {
             Fault::Unreadable(why) => self.unreadable(&why),
             Fault::Failed(failure) => self.failed(failure),
             Fault::BadCall(text) => ModelError::BadCall { model: self.name.clone(), text },
-            Fault::TooManyCalls(limit) => self.too_large("the number of calls", limit),
-        }
-    }
-
-    fn garbled(&self, garbled: &Garbled) -> ModelError {
-        match garbled {
-            Garbled::TooLong(limit) => self.too_large("a line of the answer in bytes", *limit),
-            Garbled::NotUtf8 => self.unreadable("it is not UTF-8"),
+            Fault::TooLarge(what, limit) => self.too_large(what, limit),
+            Fault::Cut => {
+                let why = "it does not say that it is complete".to_owned();
+                self.trouble(Trouble::Cut(why), bytes)
+            }
         }
     }
 
@@ -279,11 +232,6 @@ impl Remote {
 
     fn too_large(&self, what: &'static str, limit: usize) -> ModelError {
         ModelError::TooLarge { model: self.name.clone(), what, limit }
-    }
-
-    fn cut(&self, bytes: usize) -> ModelError {
-        let why = "it does not say that it is complete".to_owned();
-        ModelError::Cut { model: self.name.clone(), bytes, why }
     }
 }
 
@@ -307,7 +255,7 @@ mod tests {
         };
         let headers = remote.headers();
         assert!(headers.iter().any(|(_, value)| value == "Bearer hunter2"));
-        let unreadable = remote.fault(Fault::Unreadable("in `hunter2`".to_owned()));
+        let unreadable = remote.fault(Fault::Unreadable("in `hunter2`".to_owned()), 0);
         let shown = format!("{remote:?} {remote:#?} {:?} {headers:?} {unreadable}", remote.key);
         assert!(!shown.contains("hunter2"), "{shown}");
         let retry = crate::Retry::new(remote, crate::Policy::default());

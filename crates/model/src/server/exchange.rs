@@ -10,6 +10,7 @@ use super::frame::{Frame, Kind, Refusal};
 use super::{Fault, KEY, Seen, Shared, anthropic, gemini, ollama, openai};
 use crate::error::ModelError;
 use crate::message::{Args, Request};
+use crate::model::Reply;
 use crate::provider::Provider;
 use crate::script::Chosen;
 
@@ -123,12 +124,7 @@ impl<'a> Exchange<'a> {
         {
             call.args = Args::read("{\"path\": \"a.t");
         }
-        let frames = match self.shared.provider {
-            Provider::OpenAi => openai::stream(&self.model, &thought, &reply),
-            Provider::Anthropic => anthropic::stream(&self.model, &thought, &reply),
-            Provider::Gemini => gemini::stream(&self.model, &thought, &reply),
-            Provider::Ollama => ollama::stream(&self.model, &thought, &reply),
-        };
+        let frames = frames(self.shared.provider, &self.model, &thought, &reply);
         self.record(200);
         self.stream(&frames, fault)
     }
@@ -313,4 +309,14 @@ fn model(provider: Provider, target: &str, body: &Value) -> String {
         _ => body.get("model").and_then(Value::as_str),
     };
     name.unwrap_or_default().to_owned()
+}
+
+/// The parts of a stream.
+pub(super) fn frames(provider: Provider, model: &str, thought: &str, reply: &Reply) -> Vec<Frame> {
+    match provider {
+        Provider::OpenAi => openai::stream(model, thought, reply),
+        Provider::Anthropic => anthropic::stream(model, thought, reply),
+        Provider::Gemini => gemini::stream(model, thought, reply),
+        Provider::Ollama => ollama::stream(model, thought, reply),
+    }
 }

@@ -1,0 +1,230 @@
+//! One command, from its start to its end.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tollgate_exec::{Command, ExecError, Executor, Finished, Input, Limits, Running, Status};
+
+use super::kept::Kept;
+use super::line::{Line, Names, SCRIPT, Terminal, receive};
+use super::{TaskEnd, TaskLimits};
+use crate::tool::ToolFailure;
+
+/// How long the rest of an output is waited for when its command has ended.
+const REST: Duration = Duration::from_millis(500);
+
+/// A command under way or ended.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) id: String,
+    pub(crate) command: String,
+    pub(crate) cwd: PathBuf,
+    pub(crate) began: Instant,
+    kept: Mutex<Kept>,
+    terminal: Option<Terminal>,
+    /// How it ended, once it has.
+    end: watch::Sender<Option<(TaskEnd, Duration)>>,
+    /// Set when it is to end.
+    stop: watch::Sender<bool>,
+}
+
+/// What is to be run.
+pub(crate) struct Job {
+    pub(crate) script: String,
+    pub(crate) cwd: PathBuf,
+    pub(crate) variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+}
+
+impl Task {
+    /// Starts a command.
+    pub(super) fn start(
+        id: String,
+        job: Job,
+        executor: &Executor,
+        limits: &TaskLimits,
+    ) -> Result<Arc<Self>, ToolFailure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            ToolFailure::Failed(format!("the command cannot be started: {error}"))
+        };
+        let shell = ["bash", "sh"].into_iter().find_map(tollgate_exec::find_program);
+        let shell = shell.ok_or_else(|| failed(&"there is neither bash nor sh in PATH"))?;
+        let line = Line::open().map_err(|error| failed(&error))?;
+        let mut command = Command::shell("/bin/sh", SCRIPT)
+            .arg("sh")
+            .arg(&line.names.input)
+            .arg(&line.names.output)
+            .arg(&shell)
+            .arg(&job.script)
+            .cwd(&job.cwd)
+            .environment(tollgate_exec::Environment::empty());
+        for (name, value) in &job.variables {
+            command = command.env(name, value);
+        }
+        let own = Limits { grace: limits.grace, ..Limits::default() };
+        let running = executor.run(&command, Input::new(*b"", limits.time), own);
+        let task = Arc::new(Self {
+            id,
+            command: job.script,
+            cwd: job.cwd,
+            began: Instant::now(),
+            kept: Mutex::new(Kept::new(limits.output)),
+            terminal: line.terminal,
+            end: watch::Sender::new(None),
+            stop: watch::Sender::new(false),
+        });
+        let attendant = Attendant {
+            task: Arc::clone(&task),
+            output: Some(line.output),
+            names: Some(line.names),
+            grace: limits.grace,
+        };
+        tokio::spawn(attendant.attend(running));
+        Ok(task)
+    }
+
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How it ended and how long it took, if it has ended.
+    pub(crate) fn ended(&self) -> Option<(TaskEnd, Duration)> {
+        self.end.borrow().clone()
+    }
+
+    /// Waits for its end, no longer than this.
+    pub(crate) async fn wait(&self, time: Duration) -> Option<(TaskEnd, Duration)> {
+        let mut end = self.end.subscribe();
+        // The sender is ours, so there is nothing but the time that could fail.
+        let waited = timeout(time, end.wait_for(Option::is_some)).await;
+        waited.ok().and_then(Result::ok).and_then(|end| end.clone())
+    }
+
+    /// Tells it to end. It does in the background: asked first, then killed, with all it started.
+    pub(crate) fn kill(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Types into it.
+    pub(crate) async fn type_in(&self, text: &[u8], time: Duration) -> Result<(), String> {
+        let Some(terminal) = &self.terminal else {
+            return Err("it has no input: there are no terminals on this machine".to_owned());
+        };
+        match timeout(time, terminal.write(text)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(format!("its input cannot be written to: {error}")),
+            Err(_) => Err(format!("it did not take all of its input within {time:?}")),
+        }
+    }
+}
+
+/// Takes what a command prints, and sees it to its end.
+struct Attendant {
+    task: Arc<Task>,
+    output: Option<pipe::Receiver>,
+    /// Until the command has found its ends.
+    names: Option<Names>,
+    grace: Duration,
+}
+
+impl Attendant {
+    async fn attend(mut self, mut running: Running) {
+        // If this task is itself dropped, with its runtime, whoever waits is told as well.
+        let mut end = Ending { task: Arc::clone(&self.task), how: Some(TaskEnd::Killed) };
+        let mut stop = self.task.stop.subscribe();
+        let mut buffer = vec![0; 16 * 1024];
+        let mut typed = vec![0; 1024];
+        let task = Arc::clone(&self.task);
+        let result = loop {
+            let prompts = async {
+                match &task.terminal {
+                    Some(terminal) => terminal.read(&mut typed).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                result = &mut running => break Some(result),
+                _ = stop.wait_for(|stop| *stop) => break None,
+                read = next(self.output.as_ref(), &mut buffer) => self.take(&buffer, read),
+                Ok(read) = prompts => task.kept().push(typed.get(..read).unwrap_or_default()),
+            }
+        };
+        end.how = Some(match result {
+            Some(result) => self.read_result(result),
+            None => TaskEnd::Killed,
+        });
+        // Ends what is still there.
+        drop(running);
+        self.names = None;
+        // All who could write are gone, or will be; then the pipe ends.
+        let patience = if end.how == Some(TaskEnd::Killed) { self.grace + REST } else { REST };
+        let _ = timeout(patience, async {
+            while self.output.is_some() {
+                let read = next(self.output.as_ref(), &mut buffer).await;
+                self.take(&buffer, read);
+            }
+        })
+        .await;
+    }
+
+    fn take(&mut self, buffer: &[u8], read: usize) {
+        let mut bytes = buffer.get(..read).unwrap_or_default();
+        if bytes.is_empty() {
+            self.output = None;
+            return;
+        }
+        // The first byte says that the command has what it needs.
+        if self.names.take().is_some() {
+            bytes = bytes.get(1..).unwrap_or_default();
+        }
+        self.task.kept().push(bytes);
+    }
+
+    fn read_result(&self, result: Result<Finished, ExecError>) -> TaskEnd {
+        let complain = |bytes: &[u8]| {
+            // Printed before it had its own outputs, or by what starts it.
+            if !bytes.is_empty() {
+                self.task.kept().push(bytes);
+            }
+        };
+        match result {
+            Ok(finished) => {
+                complain(&finished.stderr);
+                match finished.status {
+                    Status::Exited(code) => TaskEnd::Exited(code),
+                    Status::Signaled(signal) => TaskEnd::Signaled(signal),
+                }
+            }
+            Err(ExecError::TimedOut { limit, stderr, .. }) => {
+                complain(&stderr);
+                TaskEnd::TimedOut(limit)
+            }
+            Err(error) => TaskEnd::Failed(error.to_string()),
+        }
+    }
+}
+
+/// What comes next of the output; nothing at its end. Pending where it has ended already.
+async fn next(output: Option<&pipe::Receiver>, buffer: &mut [u8]) -> usize {
+    match output {
+        Some(output) => receive(output, buffer).await.unwrap_or(0),
+        None => std::future::pending().await,
+    }
+}
+
+/// Says how it ended, when everything else is done.
+struct Ending {
+    task: Arc<Task>,
+    how: Option<TaskEnd>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(how) = self.how.take() {
+            self.task.end.send_replace(Some((how, self.task.began.elapsed())));
+        }
+    }
+}

@@ -4,6 +4,8 @@
 //! argument under another spelling is an error and not a guess. Values may be sloppy where that
 //! changes nothing: a number may come as text, and an argument that may be missing as null.
 
+use std::fmt::Write as _;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -95,7 +97,7 @@ fn fit(tool: &str, value: &mut Value, schema: &Value, way: &mut String) -> Resul
             let Some(schema) = schema.get("items") else { return Ok(()) };
             for (index, item) in items.iter_mut().enumerate() {
                 let length = way.len();
-                way.push_str(&format!("[{index}]"));
+                let _ = write!(way, "[{index}]");
                 fit(tool, item, schema, way)?;
                 way.truncate(length);
             }
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
     use crate::Spec;
 
-    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
     #[serde(rename_all = "PascalCase")]
     struct Args {
         target_file: String,
@@ -210,13 +212,13 @@ mod tests {
         chunks: Option<Vec<Chunk>>,
     }
 
-    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
     #[serde(rename_all = "PascalCase")]
     struct Chunk {
         end_line: u32,
     }
 
-    fn read(args: Value) -> Result<Args, String> {
+    fn read(args: &Value) -> Result<Args, String> {
         let spec = Spec::of::<Args>("edit", "Edits.");
         read_args(&spec, args.as_object().unwrap()).map_err(|error| error.to_string())
     }
@@ -230,21 +232,13 @@ mod tests {
         };
         for start in [json!(3), json!("3"), json!(" 3 "), json!(3.0)] {
             let args = json!({"TargetFile": "a", "StartLine": start, "Chunks": [{"EndLine": "4"}]});
-            assert_eq!(read(args), Ok(Args { ..expected_clone(&expected) }));
+            assert_eq!(read(&args), Ok(expected.clone()));
         }
         let args = json!({"TargetFile": "a", "StartLine": null, "Chunks": null});
         assert_eq!(
-            read(args),
+            read(&args),
             Ok(Args { target_file: "a".to_owned(), start_line: None, chunks: None })
         );
-    }
-
-    fn expected_clone(args: &Args) -> Args {
-        Args {
-            target_file: args.target_file.clone(),
-            start_line: args.start_line,
-            chunks: Some(vec![Chunk { end_line: 4 }]),
-        }
     }
 
     #[test]
@@ -266,11 +260,11 @@ mod tests {
             ),
         ];
         for (args, expected) in cases {
-            assert_eq!(read(args).unwrap_err(), expected);
+            assert_eq!(read(&args).unwrap_err(), expected);
         }
-        let error = read(json!({"TargetFile": "a", "StartLine": "x"})).unwrap_err();
+        let error = read(&json!({"TargetFile": "a", "StartLine": "x"})).unwrap_err();
         assert!(error.starts_with("`StartLine` of `edit` does not fit: "), "{error}");
-        let error = read(json!({"TargetFile": "a", "StartLine": -1})).unwrap_err();
+        let error = read(&json!({"TargetFile": "a", "StartLine": -1})).unwrap_err();
         assert!(error.starts_with("`StartLine` of `edit` does not fit: "), "{error}");
     }
 }

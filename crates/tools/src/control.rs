@@ -100,7 +100,7 @@ pub struct InvokeSubagent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct DefineSubagent {
-    /// Its name, for invoke_subagent.
+    /// Its name, for `invoke_subagent`.
     pub name: String,
     /// When to use it.
     pub description: String,
@@ -124,9 +124,9 @@ pub struct SendMessage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct ManageSubagents {
-    /// What to do. list: all subagents; kill: end one; kill_all: end all.
+    /// What to do. `list`: all subagents; `kill`: end one; `kill_all`: end all.
     pub action: SubagentAction,
-    /// The id of the subagent, for kill.
+    /// The id of the subagent, for `kill`.
     pub subagent_id: Option<String>,
 }
 

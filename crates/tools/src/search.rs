@@ -20,12 +20,12 @@ use crate::tool::{Output, Tool};
 struct FindByName {
     /// Absolute path of the directory to search.
     search_directory: String,
-    /// Glob for the name (`*.rs`) or, with a slash in it, for the path below SearchDirectory
+    /// Glob for the name (`*.rs`) or, with a slash in it, for the path below `SearchDirectory`
     /// (`src/**/*.rs`). Default: everything.
     pattern: Option<String>,
     /// What to look for. Default: any.
     r#type: Option<Sort>,
-    /// How many directories deep to look; 1 is SearchDirectory itself. Default: no limit.
+    /// How many directories deep to look; 1 is `SearchDirectory` itself. Default: no limit.
     max_depth: Option<usize>,
     /// Only files with one of these extensions, such as `rs`.
     extensions: Option<Vec<String>>,
@@ -48,9 +48,9 @@ enum Sort {
 struct GrepSearch {
     /// Absolute path of the directory or file to search.
     search_path: String,
-    /// What to look for: plain text, or a regular expression if IsRegex is true.
+    /// What to look for: plain text, or a regular expression if `IsRegex` is true.
     query: String,
-    /// Whether Query is a regular expression (Rust syntax). Default: false.
+    /// Whether `Query` is a regular expression (Rust syntax). Default: false.
     #[serde(default)]
     is_regex: bool,
     /// Whether upper and lower case are the same. Default: false.

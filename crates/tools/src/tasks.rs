@@ -204,8 +204,8 @@ impl Tasks {
         let count = Arc::clone(&self.shared.running);
         count.send_modify(|running| *running += 1);
         let (watched, ended) = (Arc::clone(&task), self.shared.ended.clone());
-        let foreground = watch::Sender::new(true);
-        let in_front = foreground.subscribe();
+        let is_waited_for = watch::Sender::new(true);
+        let in_front = is_waited_for.subscribe();
         // The task has its own notice of its end, also when its runtime goes.
         let counted = Counted(count);
         tokio::spawn(async move {
@@ -220,7 +220,7 @@ impl Tasks {
             }
         });
         state.tasks.push(Arc::clone(&task));
-        Ok(Foreground { tasks: self.clone(), task, foreground })
+        Ok(Foreground { tasks: self.clone(), task, is_waited_for })
     }
 
     /// Those that run or are remembered.
@@ -277,14 +277,14 @@ impl Drop for Counted {
 pub(crate) struct Foreground {
     tasks: Tasks,
     pub(crate) task: Arc<Task>,
-    foreground: watch::Sender<bool>,
+    is_waited_for: watch::Sender<bool>,
 }
 
 impl Foreground {
     /// Lets it go on in the background, unless it has ended this moment. Returns whether it goes
     /// on.
     pub(crate) fn let_go(&self) -> bool {
-        self.foreground.send_replace(false);
+        self.is_waited_for.send_replace(false);
         // Whoever ended before that saw itself in the foreground, and told nobody.
         if self.task.ended().is_some() {
             self.tasks.forget(&self.task);
@@ -297,7 +297,7 @@ impl Foreground {
 
 impl Drop for Foreground {
     fn drop(&mut self) {
-        if *self.foreground.borrow() {
+        if *self.is_waited_for.borrow() {
             self.task.kill();
             self.tasks.forget(&self.task);
         }

@@ -28,16 +28,16 @@ const COMMAND: usize = 200;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 struct ManageTask {
-    /// What to do. list: all tasks; status: whether it runs, and the end of its output; output:
-    /// all that is kept of its output; wait: wait for its end; send_input: type Input into it;
-    /// kill: end it, with all it started.
+    /// What to do. `list`: all tasks; `status`: whether it runs, and the end of its output;
+    /// `output`: all that is kept of its output; `wait`: wait for its end; `send_input`: type
+    /// Input into it; `kill`: end it, with all it started.
     action: Action,
-    /// The task, such as `task-1`. For all actions but list.
+    /// The task, such as `task-1`. For all actions but `list`.
     task_id: Option<String>,
-    /// What to type, for send_input. End it with a newline to enter a line; a line of its own
+    /// What to type, for `send_input`. End it with a newline to enter a line; a line of its own
     /// with `\u0004` ends the input.
     input: Option<String>,
-    /// How many milliseconds to wait at the most, for wait. Default: 30000.
+    /// How many milliseconds to wait at the most, for `wait`. Default: 30000.
     wait_ms: Option<u64>,
 }
 
@@ -68,28 +68,17 @@ async fn manage(cx: Cx, args: ManageTask) -> Result<Output, ToolFailure> {
     let task = find(&cx, args.task_id.as_deref())?;
     let limits = cx.tasks.limits();
     match args.action {
-        Action::List | Action::Status => {
-            let output = task.kept().tail(STATUS);
-            Ok(Output::new(format!(
-                "{}\nEnd of its output:\n{}",
-                state(&task),
-                or_nothing(&output)
-            )))
-        }
+        Action::List | Action::Status => Ok(Output::new(status(&task))),
         Action::Output => {
             let output = task.kept().text();
             Ok(Output::new(format!("{}\nOutput:\n{}", state(&task), or_nothing(&output))))
         }
         Action::Wait => {
             let wait = args.wait_ms.map_or(limits.default_wait, Duration::from_millis);
-            match task.wait(wait.min(limits.wait)).await {
-                Some((end, took)) => Ok(Output::new(report(&task, &end, took))),
-                None => {
-                    let output = task.kept().tail(STATUS);
-                    let output = or_nothing(&output);
-                    Ok(Output::new(format!("{}\nEnd of its output:\n{output}", state(&task))))
-                }
+            if let Some((end, took)) = task.wait(wait.min(limits.wait)).await {
+                return Ok(Output::new(report(&task, &end, took)));
             }
+            Ok(Output::new(status(&task)))
         }
         Action::SendInput => {
             let input = args.input.filter(|input| !input.is_empty()).ok_or_else(|| {
@@ -150,25 +139,21 @@ fn list(cx: &Cx) -> String {
     text
 }
 
+/// Whether a task runs, and the end of its output.
+fn status(task: &Task) -> String {
+    let output = task.kept().tail(STATUS);
+    format!("{}\nEnd of its output:\n{}", state(task), or_nothing(&output))
+}
+
 /// One line about a task.
 fn state(task: &Task) -> String {
     let command = line(&task.command.replace('\n', " "), COMMAND);
     let about = format!("`{command}` in {}", task.cwd.display());
     let bytes = task.kept().total();
-    match task.ended() {
-        Some((end, took)) => {
-            format!(
-                "{} {end} after {:.1} s, {bytes} bytes of output: {about}",
-                task.id,
-                took.as_secs_f64()
-            )
-        }
-        None => {
-            let since = task.began.elapsed().as_secs_f64();
-            format!(
-                "{} has been running for {since:.1} s, {bytes} bytes of output: {about}",
-                task.id
-            )
-        }
-    }
+    let (what, time) = match task.ended() {
+        Some((end, took)) => (format!("{end} after"), took),
+        None => ("has been running for".to_owned(), task.began.elapsed()),
+    };
+    let seconds = time.as_secs_f64();
+    format!("{} {what} {seconds:.1} s, {bytes} bytes of output: {about}", task.id)
 }

@@ -166,13 +166,10 @@ fn lines_range(old: &str, chunk: &Chunk) -> Result<Range<usize>, String> {
         }
         number += 1;
     }
-    match start {
-        Some(start) => Ok(start..old.len()),
-        None => {
-            let lines = old.lines().count();
-            Err(format!("has StartLine {first}, but there are only {lines} lines"))
-        }
-    }
+    start.map(|start| start..old.len()).ok_or_else(|| {
+        let lines = old.lines().count();
+        format!("has StartLine {first}, but there are only {lines} lines")
+    })
 }
 
 fn apply(old: &str, replacements: &[Replacement<'_>]) -> String {

@@ -1,6 +1,7 @@
 //! `list_dir`.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{AtFlags, Dir, statat};
@@ -60,7 +61,7 @@ pub(super) fn list(cx: &Cx, path: &str, limits: &Limits) -> Result<String, ToolF
     }
     if total > limits.entries || !is_whole {
         let left = total.saturating_sub(limits.entries);
-        text.push_str(&format!("({left} more left out; find_by_name searches them)\n"));
+        let _ = writeln!(text, "({left} more left out; find_by_name searches them)");
     }
     Ok(text)
 }

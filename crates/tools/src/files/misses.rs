@@ -1,5 +1,6 @@
 //! Why a text was not found, and what comes nearest.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::edit::line_of;
@@ -20,7 +21,7 @@ pub(super) fn explain(old: &str, range: &Range<usize>, target: &str) -> String {
     let mut problem = "has TargetContent 0 times".to_owned();
     if narrowed {
         let (first, last) = (line_of(old, range.start), line_of(old, range.end.saturating_sub(1)));
-        problem.push_str(&format!(" within lines {first}-{last}"));
+        let _ = write!(problem, " within lines {first}-{last}");
         let elsewhere: Vec<_> = old
             .match_indices(target)
             .take(5)
@@ -28,7 +29,7 @@ pub(super) fn explain(old: &str, range: &Range<usize>, target: &str) -> String {
             .collect();
         if !elsewhere.is_empty() {
             let lines = elsewhere.join(", ");
-            problem.push_str(&format!("; outside of them it is at line {lines}"));
+            let _ = write!(problem, "; outside of them it is at line {lines}");
             return problem;
         }
     }

@@ -1,5 +1,6 @@
 //! `view_file`.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -49,7 +50,7 @@ struct Lines {
     first: u64,
     last: u64,
     room: usize,
-    lines_left: usize,
+    room_for: usize,
     shown: String,
     /// The last line that is shown.
     shown_to: u64,
@@ -64,7 +65,7 @@ impl Lines {
             first,
             last,
             room: limits.view_bytes,
-            lines_left: limits.view_lines,
+            room_for: limits.view_lines,
             shown: String::new(),
             shown_to: first - 1,
             total: 0,
@@ -109,7 +110,7 @@ impl Lines {
         self.total += 1;
         let number = self.total;
         let follows = self.shown_to + 1 == number;
-        if !follows || number > self.last || self.lines_left == 0 {
+        if !follows || number > self.last || self.room_for == 0 {
             return;
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -123,11 +124,11 @@ impl Lines {
         };
         let entry = format!("{number}: {kept}{more}\n");
         if entry.len() > self.room {
-            self.lines_left = 0;
+            self.room_for = 0;
             return;
         }
         self.room -= entry.len();
-        self.lines_left -= 1;
+        self.room_for -= 1;
         self.shown.push_str(&entry);
         self.shown_to = number;
     }
@@ -150,12 +151,13 @@ impl Lines {
             format!("{name}, lines {}-{} of {total}:\n{}", self.first, self.shown_to, self.shown);
         let wanted = self.last.min(self.total);
         if self.shown_to < wanted || !self.is_whole && self.last > self.total {
-            text.push_str(&format!(
-                "(lines {}-{} left out; go on with StartLine {})\n",
+            let _ = writeln!(
+                text,
+                "(lines {}-{} left out; go on with StartLine {})",
                 self.shown_to + 1,
                 if self.is_whole { wanted.to_string() } else { "…".to_owned() },
                 self.shown_to + 1
-            ));
+            );
         }
         Ok(text)
     }

@@ -3,6 +3,8 @@
 //! Not a parser of HTML as browsers have one: tags are taken as they come, in one pass, and what
 //! is wrong does no harm, since nothing is built from it.
 
+use std::fmt::Write as _;
+
 mod entities;
 
 use url::Url;
@@ -239,7 +241,7 @@ impl Writer<'_> {
         match self.lists.last_mut() {
             Some(Some(number)) => {
                 *number = number.saturating_add(1);
-                self.out.push_str(&format!("{number}. "));
+                let _ = write!(self.out, "{number}. ");
             }
             _ => self.out.push_str("- "),
         }
@@ -293,7 +295,7 @@ impl Writer<'_> {
         self.close_link();
         let mut text = String::with_capacity(self.out.len());
         if !self.title.is_empty() {
-            text.push_str(&format!("Title: {}\n\n", self.title));
+            let _ = write!(text, "Title: {}\n\n", self.title);
         }
         // No more than one empty line in a row.
         let mut empty = 2;

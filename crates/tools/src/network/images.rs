@@ -33,7 +33,7 @@ const ERROR: usize = 1000;
 /// How long a prompt may be.
 const PROMPT: usize = 32 * 1024;
 
-/// A service that makes images like OpenAI's: `images/generations` and `images/edits`.
+/// A service that makes images like `OpenAI`'s: `images/generations` and `images/edits`.
 ///
 /// ```
 /// use tollgate_tools::Images;
@@ -91,7 +91,7 @@ impl fmt::Debug for Images {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 struct GenerateImage {
-    /// What the image is to show, or how to change those in ImagePaths.
+    /// What the image is to show, or how to change those in `ImagePaths`.
     prompt: String,
     /// Name of the file without its extension: letters, digits, `_` and `-`. Default: image.
     image_name: Option<String>,

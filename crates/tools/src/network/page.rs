@@ -1,5 +1,6 @@
 //! `read_url_content`.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -68,7 +69,7 @@ fn show(response: &Response, limits: &Limits) -> Result<String, ToolFailure> {
     let shown = head(&text, limits.view_bytes);
     let mut page = format!("{top}:\n\n{shown}\n");
     if shown.len() < text.len() {
-        page.push_str(&format!("\n({} more bytes left out)\n", text.len() - shown.len()));
+        let _ = write!(page, "\n({} more bytes left out)\n", text.len() - shown.len());
     }
     Ok(page)
 }

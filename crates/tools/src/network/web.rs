@@ -1,5 +1,6 @@
 //! `search_web`.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -127,15 +128,10 @@ fn show(query: &str, answer: &Answer) -> String {
             let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
             head(&part, PART).to_owned()
         };
-        text.push_str(&format!(
-            "\n{}. {}\n   {}\n",
-            number + 1,
-            part(&found.title),
-            part(&found.url)
-        ));
+        let _ = write!(text, "\n{}. {}\n   {}\n", number + 1, part(&found.title), part(&found.url));
         let content = part(&found.content);
         if !content.is_empty() {
-            text.push_str(&format!("   {content}\n"));
+            let _ = writeln!(text, "   {content}");
         }
     }
     text

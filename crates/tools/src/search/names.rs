@@ -1,5 +1,7 @@
 //! `find_by_name`.
 
+use std::fmt::Write as _;
+
 use super::tree::{Clock, globs, walk};
 use super::{FindByName, Sort};
 use crate::blocking::Cancel;
@@ -19,7 +21,7 @@ pub(super) fn find(
     let pattern = args.pattern.as_deref().filter(|pattern| !pattern.is_empty());
     let wanted = globs("Pattern", [pattern.unwrap_or("*")])?;
     let excludes = args.excludes.as_deref().unwrap_or_default();
-    let excluded = globs("Excludes", excludes.iter().map(String::as_str))?;
+    let left_out = globs("Excludes", excludes.iter().map(String::as_str))?;
     let extensions: Option<Vec<&str>> = args
         .extensions
         .as_ref()
@@ -29,7 +31,7 @@ pub(super) fn find(
     let clock = Clock::start(limits.search_time);
     let mut found = String::new();
     let (mut shown, mut has_more, mut is_late) = (0, false, false);
-    for entry in walk(&place, args.max_depth, excluded, cancel) {
+    for entry in walk(&place, args.max_depth, left_out, cancel) {
         cancel.check()?;
         if clock.is_over() {
             is_late = true;
@@ -61,9 +63,15 @@ pub(super) fn find(
         let Some(stat) = stat_beneath(&dir, path) else { continue };
         let path = path.display();
         match kind_of(&stat) {
-            Kind::File => found.push_str(&format!("{path} ({} bytes)\n", stat.st_size)),
-            Kind::Directory => found.push_str(&format!("{path}/\n")),
-            kind => found.push_str(&format!("{path} ({})\n", kind.name())),
+            Kind::File => {
+                let _ = writeln!(found, "{path} ({} bytes)", stat.st_size);
+            }
+            Kind::Directory => {
+                let _ = writeln!(found, "{path}/");
+            }
+            kind => {
+                let _ = writeln!(found, "{path} ({})", kind.name());
+            }
         }
         shown += 1;
     }

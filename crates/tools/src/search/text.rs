@@ -1,5 +1,6 @@
 //! `grep_search`.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 
@@ -180,7 +181,7 @@ impl<'a> Search<'a> {
         if self.too_large > 0 {
             let files = count(self.too_large, "file", "files");
             let limit = self.limits.search_bytes;
-            text.push_str(&format!("({files} of more than {limit} bytes not searched)\n"));
+            let _ = writeln!(text, "({files} of more than {limit} bytes not searched)");
         }
         text
     }
@@ -210,7 +211,7 @@ impl Sink for Hits<'_, '_> {
         let text = String::from_utf8_lossy(found.bytes());
         let text = line(text.trim_end_matches(['\n', '\r']), search.limits.line_bytes);
         let number = found.line_number().unwrap_or_default();
-        search.found.push_str(&format!("{}:{number}: {text}\n", search.name));
+        let _ = writeln!(search.found, "{}:{number}: {text}", search.name);
         Ok(!search.cancel.is_cancelled() && !search.clock.is_over())
     }
 

@@ -120,13 +120,11 @@ pub(super) fn walk(
 
 impl Walk<'_> {
     fn dir(&self) -> Result<BorrowedFd<'_>, ToolFailure> {
-        match self.way.last() {
-            Some((_, handle)) => Ok(handle.as_fd()),
-            None => {
-                let root = self.roots.get(self.root);
-                root.map(|root| root.handle.as_fd()).ok_or_else(|| outside(self.roots, self.given))
-            }
+        if let Some((_, handle)) = self.way.last() {
+            return Ok(handle.as_fd());
         }
+        let root = self.roots.get(self.root);
+        root.map(|root| root.handle.as_fd()).ok_or_else(|| outside(self.roots, self.given))
     }
 
     /// Puts a path before what is left to walk.

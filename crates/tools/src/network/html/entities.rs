@@ -139,15 +139,12 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
         let inner = reference.get(1..).unwrap_or_default();
         let end = inner.bytes().take(LENGTH).position(|byte| byte == b';');
         let meant = end.and_then(|end| meant(inner.get(..end)?));
-        match (meant, end) {
-            (Some(meant), Some(end)) => {
-                out.push_str(&meant);
-                rest = inner.get(end + 1..).unwrap_or_default();
-            }
-            _ => {
-                out.push('&');
-                rest = inner;
-            }
+        if let (Some(meant), Some(end)) = (meant, end) {
+            out.push_str(&meant);
+            rest = inner.get(end + 1..).unwrap_or_default();
+        } else {
+            out.push('&');
+            rest = inner;
         }
     }
     out.push_str(rest);

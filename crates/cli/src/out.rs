@@ -46,7 +46,7 @@ impl Out {
     }
 
     /// A style as it is for the result: none where it would be taken away.
-    pub(crate) fn style(&self, style: Style) -> Style {
+    pub(crate) fn style(style: Style) -> Style {
         match AutoStream::choice(&io::stdout()) {
             ColorChoice::Never => Style::new(),
             _ => style,
@@ -59,7 +59,9 @@ impl Out {
         if !is_plain {
             let _ = write!(self.stdout, "{style}");
         }
-        parts.iter().for_each(|part| self.stdout.push_str(part));
+        for part in parts {
+            self.stdout.push_str(part);
+        }
         if !is_plain {
             let _ = write!(self.stdout, "{style:#}");
         }
@@ -146,8 +148,9 @@ fn write(mut stream: impl RawStream, text: &str) -> io::Result<()> {
 /// Whether there is anything in a text that is no text: styles, or what somebody has put into a reason.
 fn has_controls(text: &str) -> bool {
     // Without an early end, so that many bytes are looked at together.
-    let control = |found, byte| found | ((byte < b' ') & (byte != b'\n')) | (byte == 0x7f);
-    text.bytes().fold(false, control) || text.contains(|c| matches!(c, '\u{80}'..='\u{9f}'))
+    let control = |byte: u8| u8::from((byte < b' ' && byte != b'\n') || byte == 0x7f);
+    text.bytes().fold(0, |found, byte| found | control(byte)) != 0
+        || text.contains(|c| matches!(c, '\u{80}'..='\u{9f}'))
 }
 
 /// Rows of cells, padded to columns; the last one is as it is.

@@ -73,13 +73,13 @@ pub(crate) fn event_parser() -> impl clap::builder::TypedValueParser<Value = Kin
 /// A path as a person would write it here: below the current directory, below home, or in full.
 pub(crate) fn shown(path: &Path) -> String {
     static HERE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
     let here = HERE.get_or_init(|| env::current_dir().ok());
     let here = here.as_deref().filter(|here| *here != Path::new("/"));
     if let Some(below) = here.and_then(|here| path.strip_prefix(here).ok()) {
         let below = below.display().to_string();
         return if below.is_empty() { ".".to_owned() } else { below };
     }
-    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
     let home = || env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     match HOME.get_or_init(home).as_deref().and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) => format!("~/{}", below.display()),

@@ -1,5 +1,6 @@
 //! The hooks of files, in force in a runner, and loaded again on request.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tollgate_core::Runner;
@@ -99,6 +100,18 @@ impl Hooks {
         };
         let in_force = Mutex::new(Arc::new(InForce::of(loaded, version)));
         Self { runner, setup, in_force }
+    }
+
+    /// The directories that hook files are in, or would be: what to watch.
+    pub fn directories(&self) -> Vec<PathBuf> {
+        let places = &self.setup.places;
+        let files =
+            places.files().into_iter().filter_map(|place| Some(place.path.parent()?.into()));
+        let folders = places.folders().into_iter().map(|folder| folder.path);
+        let mut all: Vec<PathBuf> = files.chain(folders).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Loads the files again. Where all of them load, their hooks replace what was in force, in

@@ -100,7 +100,7 @@ pub struct Limits {
     /// How long it may take to start, to greet and to list its tools.
     pub start: Duration,
     /// How long a call may take. Where the server is started for it, that comes on top, and where
-    /// it gives no answer, up to a second in which it is asked whether it is alive.
+    /// it gives no answer, up to two seconds in which it is asked whether it is alive.
     pub call: Duration,
     /// How many bytes the model gets of an answer. Of a longer one, it gets the beginning.
     pub output: usize,

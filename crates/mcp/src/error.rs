@@ -52,14 +52,14 @@ pub enum McpError {
         /// What the tool says.
         text: String,
     },
-    /// The server did not carry out the call.
-    #[error("the MCP server `{server}` did not run `{tool}`: {why}")]
-    Refused {
+    /// The server answered, but with no result.
+    #[error("the MCP server `{server}` gave no result of `{tool}`: {why}")]
+    NoResult {
         /// The server.
         server: String,
         /// The tool.
         tool: String,
-        /// What it says.
+        /// What it says, or what is wrong with what it says.
         why: String,
     },
     /// The time is over.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,6 +23,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::service::ServiceError;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
@@ -38,6 +40,10 @@ const LAST_EVENT: &str = "last-event-id";
 
 /// How much of an answer that says no is looked at.
 const REFUSAL: usize = 64 * 1024;
+
+/// How many requests a server may make of us over one connection. All are refused, but even that
+/// takes room until it has heard it.
+const QUESTIONS: usize = 256;
 
 /// Headers that the protocol sets.
 const OURS: [&str; 9] = [
@@ -101,11 +107,30 @@ pub(crate) enum WebError {
     TooLarge(usize),
     #[error("its answer broke off: {0}")]
     Broken(String),
+    #[error("it asks us more than it answers")]
+    Asks,
     #[error("it redirects, which is not followed; name the address that it leads to")]
     Redirect,
 }
 
 type Failure = StreamableHttpError<WebError>;
+
+/// Why a call failed, if that says nothing about the next one: there was an answer, and it was of
+/// no use.
+pub(crate) fn failed_alone(error: &ServiceError) -> Option<String> {
+    let ServiceError::TransportSend(error) = error else { return None };
+    let failure = error.error.downcast_ref::<Failure>()?;
+    let is_alone = matches!(
+        failure,
+        StreamableHttpError::Client(
+            WebError::TooLarge(_) | WebError::Broken(_) | WebError::Redirect
+        ) | StreamableHttpError::UnexpectedServerResponse(_)
+    );
+    is_alone.then(|| match failure {
+        StreamableHttpError::Client(error) => error.to_string(),
+        other => short(&other.to_string()),
+    })
+}
 
 fn failure(error: WebError) -> Failure {
     StreamableHttpError::Client(error)
@@ -116,6 +141,7 @@ fn failure(error: WebError) -> Failure {
 pub(crate) struct Web {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     longest: usize,
+    questions: Arc<AtomicUsize>,
 }
 
 impl Web {
@@ -136,7 +162,7 @@ impl Web {
             .pool_idle_timeout(Duration::from_secs(30))
             .http1_max_headers(100)
             .build(connector);
-        Ok(Self { client, longest })
+        Ok(Self { client, longest, questions: Arc::default() })
     }
 
     async fn ask(
@@ -173,8 +199,9 @@ impl Web {
         Ok(collected.to_bytes())
     }
 
-    /// The events of a body. One that is too long ends them, with an error as the answer to the
-    /// request that they belong to.
+    /// The events of a body, as far as anybody here does something with them. One that is too long
+    /// ends them, with an error as the answer to the request that they belong to; so do too many
+    /// requests of the server's own.
     fn events(
         &self,
         body: Incoming,
@@ -190,10 +217,23 @@ impl Web {
             Ok(chunk)
         });
         let events = SseStream::from_bytes_stream(bytes);
+        let questions = self.questions.clone();
         let mut is_over = false;
         events
+            .filter_map(move |event| {
+                let event = match event.map(|event| (kind(&event), event)) {
+                    Ok((Kind::Idle, _)) => None,
+                    Ok((Kind::Question, event)) => {
+                        let asked = questions.fetch_add(1, Ordering::Relaxed);
+                        Some(if asked < QUESTIONS { Ok(event) } else { Err(asks()) })
+                    }
+                    Ok((Kind::Other, event)) => Some(Ok(event)),
+                    Err(error) => Some(Err(error)),
+                };
+                std::future::ready(event)
+            })
             .map(move |event| match (event, &request) {
-                (Err(error), Some(id)) => too_large(&error, id).ok_or(error),
+                (Err(error), Some(id)) => instead(&error, id).ok_or(error),
                 (event, _) => event,
             })
             .take_while(move |event| {
@@ -205,11 +245,41 @@ impl Web {
     }
 }
 
-/// The answer to a request whose real one is too large.
-fn too_large(error: &SseError, id: &RequestId) -> Option<Sse> {
+/// What an event is to us.
+enum Kind {
+    /// A notification that changes nothing.
+    Idle,
+    /// A request.
+    Question,
+    Other,
+}
+
+fn kind(event: &Sse) -> Kind {
+    #[derive(serde::Deserialize)]
+    struct Message<'m> {
+        #[serde(borrow)]
+        method: Option<Cow<'m, str>>,
+        id: Option<serde::de::IgnoredAny>,
+    }
+
+    let data = event.data.as_deref().unwrap_or_default();
+    let Ok(message) = serde_json::from_str::<Message<'_>>(data) else { return Kind::Other };
+    match (message.method.as_deref(), message.id) {
+        (Some(_), Some(_)) => Kind::Question,
+        (Some("notifications/message" | "notifications/progress"), None) => Kind::Idle,
+        _ => Kind::Other,
+    }
+}
+
+fn asks() -> SseError {
+    SseError::Body(Box::new(WebError::Asks))
+}
+
+/// The answer to a request whose real one is not waited for.
+fn instead(error: &SseError, id: &RequestId) -> Option<Sse> {
     let SseError::Body(cause) = error else { return None };
     let cause = cause.downcast_ref::<WebError>()?;
-    if !matches!(cause, WebError::TooLarge(_)) {
+    if !matches!(cause, WebError::TooLarge(_) | WebError::Asks) {
         return None;
     }
     let answer = ErrorData::internal_error(cause.to_string(), None);

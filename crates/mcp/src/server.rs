@@ -18,7 +18,7 @@ use crate::listing::{self, ToolInfo};
 use crate::reply;
 
 /// How long a server that gave no answer has to show that it is alive.
-const PING: Duration = Duration::from_secs(1);
+const PING: Duration = Duration::from_secs(2);
 
 /// How long a server is left alone at the most, unless its configuration says longer.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -90,16 +90,19 @@ impl Server {
         match timeout(self.config.limits.call, call).await {
             Ok(Ok(response)) => {
                 self.failures.store(0, Ordering::Relaxed);
-                self.read(tool, response)
+                self.read(tool, response, &connection)
             }
             Ok(Err(ServiceError::McpError(error))) => {
                 self.failures.store(0, Ordering::Relaxed);
-                Err(self.refused(tool, connection.mask(&short(&error.message))))
+                Err(self.no_result(tool, connection.mask(&short(&error.message))))
             }
             Ok(Err(ServiceError::UnexpectedResponse)) => {
-                Err(self.refused(tool, "what it answers is no result of a call".to_owned()))
+                Err(self.no_result(tool, "what it answers is no result of a call".to_owned()))
             }
-            Ok(Err(error)) => Err(self.gone(tool, &connection, &error).await),
+            Ok(Err(error)) => match crate::http::failed_alone(&error) {
+                Some(why) => Err(self.no_result(tool, connection.mask(&why))),
+                None => Err(self.gone(tool, &connection, &error).await),
+            },
             Err(_) => Err(self.hung(tool, &connection).await),
         }
     }
@@ -200,20 +203,27 @@ impl Server {
         McpError::Deadline { server, tool, time, ended }
     }
 
-    fn read(&self, tool: &str, response: CallToolResponse) -> Result<Value, McpError> {
+    fn read(
+        &self,
+        tool: &str,
+        response: CallToolResponse,
+        connection: &Connection,
+    ) -> Result<Value, McpError> {
         match response {
             CallToolResponse::Complete(result) => reply::value(result, self.config.limits.output)
                 .map_err(|text| McpError::Tool {
                     server: self.name().to_owned(),
                     tool: tool.to_owned(),
-                    text,
+                    text: connection.mask(&text),
                 }),
-            _ => Err(self.refused(tool, "it wants more than a call, which is not offered".into())),
+            _ => {
+                Err(self.no_result(tool, "it wants more than a call, which is not offered".into()))
+            }
         }
     }
 
-    fn refused(&self, tool: &str, why: String) -> McpError {
-        McpError::Refused { server: self.name().to_owned(), tool: tool.to_owned(), why }
+    fn no_result(&self, tool: &str, why: String) -> McpError {
+        McpError::NoResult { server: self.name().to_owned(), tool: tool.to_owned(), why }
     }
 }
 

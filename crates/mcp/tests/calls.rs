@@ -42,7 +42,10 @@ async fn failures_of_a_tool_are_no_failures_of_the_server() {
         let error = server.call("fail", Map::new()).await.unwrap_err();
         assert!(matches!(&error, McpError::Tool { text, .. } if text == "no such file"), "{error}");
         let error = server.call("refuse", Map::new()).await.unwrap_err();
-        assert_eq!(error.to_string(), "the MCP server `test` did not run `refuse`: bad arguments");
+        assert_eq!(
+            error.to_string(),
+            "the MCP server `test` gave no result of `refuse`: bad arguments"
+        );
     }
     assert_eq!(noted(place.path(), "starts").await, "1");
 }

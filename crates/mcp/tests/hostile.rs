@@ -228,12 +228,12 @@ async fn a_server_that_hangs_is_ended() {
     let mut config = config("counted", place.path());
     config.limits.call = SHORT;
     let server = Server::connect(config).await.unwrap();
+    let pid = noted(place.path(), "pid").await;
     let error = server.call("hang", Map::new()).await.unwrap_err();
     let McpError::Deadline { ended: true, time: SHORT, .. } = error else { panic!("{error}") };
-    gone(&noted(place.path(), "hangs").await).await;
-    // It comes back at the next call, however many that takes on a slow machine.
-    let error = server.call("hang", Map::new()).await.unwrap_err();
-    assert!(matches!(error, McpError::Deadline { ended: true, .. }), "{error}");
+    gone(&pid).await;
+    // It comes back at the next call, whether or not that is answered in so short a time.
+    let _ = server.call("echo", Map::new()).await;
     assert_eq!(noted(place.path(), "starts").await, "2");
 }
 
@@ -312,6 +312,8 @@ async fn secrets_of_the_configuration_stay_out_of_errors() {
         env.insert("API_KEY".into(), Text::literal("sk-12345678"));
     }
     let server = Server::connect(config).await.unwrap();
+    let error = server.call("leak", args(json!({"politely": true}))).await.unwrap_err();
+    assert_eq!(error.to_string(), "[hidden] is no key");
     let error = server.call("leak", Map::new()).await.unwrap_err();
     let shown = format!("{error} {error:?} {server:?}");
     assert!(shown.contains("key is [hidden]") && !shown.contains("12345678"), "{shown}");

@@ -16,7 +16,7 @@ pub enum ModelError {
         why: String,
     },
     /// Nobody is there.
-    #[error("{model}: cannot connect to `{host}`: {why}")]
+    #[error("{model}: no answer from `{host}`: {why}")]
     Connect {
         /// The model.
         model: String,

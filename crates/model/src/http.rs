@@ -26,8 +26,10 @@ pub(crate) use tls::config as tls_config;
 
 use crate::error::Stage;
 
-/// How many bytes the head of an answer may have.
+/// How many bytes the head of an answer may have; twice that, as they happen to arrive.
 const HEAD: usize = 64 * 1024;
+/// How long somebody may take to say what is wrong.
+const EXCERPT: Duration = Duration::from_secs(5);
 
 /// How long the parts of a call may take.
 ///
@@ -70,6 +72,18 @@ pub(crate) enum Trouble {
     Late(Stage, Duration),
     /// The answer ended early.
     Cut(String),
+    /// What came back is no HTTP.
+    Unreadable(String),
+}
+
+impl From<hyper::Error> for Trouble {
+    fn from(error: hyper::Error) -> Self {
+        if error.is_parse() {
+            Self::Unreadable(format!("it is no HTTP: {}", chain(&error)))
+        } else {
+            Self::Connect(format!("the connection ended before there was one: {}", chain(&error)))
+        }
+    }
 }
 
 /// What is read and written.
@@ -138,11 +152,8 @@ async fn exchange(
     request: hyper::Request<Full<Bytes>>,
     idle: Duration,
 ) -> Result<Answer, Trouble> {
-    let (mut sender, connection) = http1::Builder::new()
-        .max_buf_size(HEAD)
-        .handshake(TokioIo::new(io))
-        .await
-        .map_err(|error| Trouble::Connect(chain(&error)))?;
+    let (mut sender, connection) =
+        http1::Builder::new().max_buf_size(HEAD).handshake(TokioIo::new(io)).await?;
     let mut connection = Box::pin(connection);
     let mut is_over = false;
     let mut sending = pin!(sender.send_request(request));
@@ -154,8 +165,7 @@ async fn exchange(
         is_over = is_over || connection.as_mut().poll(context).is_ready();
         sending.as_mut().poll(context)
     })
-    .await
-    .map_err(|error| Trouble::Connect(chain(&error)))?;
+    .await?;
     let (head, body) = response.into_parts();
     let (status, headers) = (head.status, head.headers);
     Ok(Answer { status, headers, body, connection, is_over, idle })
@@ -189,15 +199,18 @@ impl Answer {
         Pin::new(&mut self.body).poll_frame(context)
     }
 
-    /// The beginning of the body, as text.
+    /// The beginning of the body, as text: what there is of it soon.
     pub(crate) async fn excerpt(mut self, limit: usize) -> String {
         let mut bytes = Vec::new();
-        while let Ok(Some(chunk)) = self.chunk().await {
-            bytes.extend_from_slice(chunk.get(..limit - bytes.len()).unwrap_or(&chunk));
-            if bytes.len() >= limit {
-                break;
+        let reading = async {
+            while let Ok(Some(chunk)) = self.chunk().await {
+                bytes.extend_from_slice(chunk.get(..limit - bytes.len()).unwrap_or(&chunk));
+                if bytes.len() >= limit {
+                    break;
+                }
             }
-        }
+        };
+        let _ = timeout(EXCERPT, reading).await;
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }

@@ -129,7 +129,7 @@ impl Default for Limits {
 }
 
 /// How a model is opened.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Where the provider is, instead of what the environment says.
     pub base_url: Option<String>,
@@ -139,6 +139,19 @@ pub struct Options {
     pub limits: Limits,
     /// How calls that failed are made again.
     pub retry: Policy,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A URL can have secrets in it.
+        let base_url = self.base_url.as_deref().map(endpoint::shown_text);
+        f.debug_struct("Options")
+            .field("base_url", &base_url)
+            .field("timeouts", &self.timeouts)
+            .field("limits", &self.limits)
+            .field("retry", &self.retry)
+            .finish()
+    }
 }
 
 /// Why a model cannot be opened.

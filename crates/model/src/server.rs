@@ -131,6 +131,12 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits so long, or until it is over.
+    fn pause(&self, time: Duration) {
+        let is_on = |_: &mut State| !self.is_over.load(Ordering::SeqCst);
+        let _ = self.changed.wait_timeout_while(self.state(), time, is_on);
+    }
+
     fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state());
         self.changed.notify_all();
@@ -211,7 +217,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.shared.is_over.store(true, Ordering::SeqCst);
+        self.shared.change(|_| self.shared.is_over.store(true, Ordering::SeqCst));
         // Whoever waits for a connection gets one.
         let _ = TcpStream::connect(self.address);
         if let Some(accepting) = self.accepting.take() {

@@ -8,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use serde_json::json;
-use support::{LONG, ask, at_once, model, model_with, once, request, server};
+use support::{LONG, ask, at_once, model, model_with, once, read_request, request, server};
 use tollgate_model::provider::{Limits, Options, Provider};
 use tollgate_model::script::Line;
 use tollgate_model::server::{Fault, Server};
@@ -168,12 +168,13 @@ async fn each_stage_has_its_deadline() {
 #[tokio::test]
 async fn an_idle_stream_is_tried_again() {
     for provider in Provider::ALL {
-        let server = server(provider, vec![lines()[0].clone(), lines()[0].clone()]);
+        let server = server(provider, vec![Line { once: Some(false), ..lines()[0].clone() }]);
         server.fail(Fault::Stall);
-        let timeouts = Timeouts { idle: Duration::from_millis(300), ..Timeouts::default() };
+        let timeouts = Timeouts { idle: Duration::from_millis(200), ..Timeouts::default() };
         let model = model_with(provider, &server, &Options { timeouts, ..at_once() });
         ask(&*model, &request("Go")).await.0.unwrap();
-        assert_eq!(server.requests().len(), 2, "{provider}");
+        // A slow machine may need more.
+        assert!(server.requests().len() >= 2, "{provider}");
     }
 }
 
@@ -244,10 +245,10 @@ async fn a_page_or_a_redirect_is_no_answer() {
 #[tokio::test]
 async fn nobody_there_is_an_error_that_may_pass() {
     for provider in Provider::ALL {
-        // A port that was free a moment ago, and that nobody listens on.
-        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let base_url = Some(format!("http://{}", socket.local_addr().unwrap()));
-        drop(socket);
+        // A client's own port: it is taken, and nobody listens there.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let base_url = Some(format!("http://{}", client.local_addr().unwrap()));
         let options = Options { base_url, ..once() };
         let name = support::name(provider);
         let model = tollgate_model::provider::open_in(name, &options, &|_| None).unwrap();
@@ -264,24 +265,90 @@ async fn a_call_that_is_dropped_closes_its_connection_at_once() {
         for fault in [Fault::Silence, Fault::Stall, Fault::Endless] {
             let server = server(provider, lines());
             server.fail(fault);
-            let model = model(provider, &server);
+            // An endless answer is not to end before it is dropped.
+            let limits = Limits { answer: usize::MAX, ..Limits::default() };
+            let model = model_with(provider, &server, &Options { limits, ..once() });
             let request = request("Go");
             let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
             let call = tokio::spawn(async move {
                 let heard = |_: Part<'_>| sender.send(()).unwrap_or_default();
                 let _ = model.respond(&request, &heard).await;
             });
-            if fault == Fault::Endless {
+            let server = if fault == Fault::Endless {
                 receiver.recv().await.unwrap();
-            }
-            let server = tokio::task::spawn_blocking(move || {
-                assert!(server.wait_for_requests(1, LONG));
                 server
-            });
-            let server = server.await.unwrap();
+            } else {
+                let waiting = tokio::task::spawn_blocking(move || {
+                    assert!(server.wait_for_requests(1, LONG));
+                    server
+                });
+                waiting.await.unwrap()
+            };
             call.abort();
             assert!(call.await.unwrap_err().is_cancelled());
             assert!(server.wait_for_hang_ups(1, LONG), "{provider} {fault:?}");
         }
     }
+}
+
+#[test]
+fn a_server_that_is_dropped_waits_for_nobody() {
+    use std::io::Write as _;
+    let begin = std::time::Instant::now();
+    let slow = Line { delay_ms: 600_000, ..Line::say("x") };
+    let server = server(Provider::Ollama, vec![slow.clone(), slow]);
+    server.fail(Fault::Silence);
+    let address = server.base_url().trim_start_matches("http://").to_owned();
+    let connect = || std::net::TcpStream::connect(&address).unwrap();
+    let body = r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}"#;
+    let post = format!("POST /api/chat HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    // One that is not answered, one that is answered late, one that does not ask.
+    let mut silent = connect();
+    silent.write_all(post.as_bytes()).unwrap();
+    assert!(server.wait_for_requests(1, LONG));
+    let mut late = connect();
+    late.write_all(post.as_bytes()).unwrap();
+    let _mute = connect();
+    drop(server);
+    assert!(begin.elapsed() < LONG);
+}
+
+/// What comes of a server that answers with this and hangs up.
+async fn from_one_that_writes(bytes: Vec<u8>) -> ModelError {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = Some(format!("http://{}", listener.local_addr().unwrap()));
+    let writing = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        assert!(read_request(&mut stream));
+        // The client may hang up first.
+        let _ = stream.write_all(&bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let options = Options { base_url, ..once() };
+    let model = tollgate_model::provider::open_in("ollama/x", &options, &|_| None).unwrap();
+    let error = ask(&*model, &request("Go")).await.0.unwrap_err();
+    writing.join().unwrap();
+    error
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_said_so_and_heads_have_a_bound() {
+    let error = from_one_that_writes(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()).await;
+    assert!(error.to_string().contains("it is no HTTP"), "{error}");
+    assert!(!error.is_transient());
+
+    let with_head = |length: usize| {
+        let head = format!("HTTP/1.1 404 No\r\nx: {}\r\n\r\n", "x".repeat(length));
+        from_one_that_writes(head.into_bytes())
+    };
+    let error = with_head(60 * 1024).await;
+    assert!(error.to_string().contains("answered 404"), "{error}");
+    let error = with_head(128 * 1024).await;
+    assert!(error.to_string().contains("it is no HTTP: message head is too large"), "{error}");
+
+    let error = from_one_that_writes(Vec::new()).await;
+    assert!(error.to_string().contains("the connection ended before there was one"), "{error}");
+    assert!(error.is_transient());
 }

@@ -269,6 +269,28 @@ fn the_schema_knows_both_forms() {
     assert_eq!(schema["anyOf"][0]["type"], "object");
     assert_eq!(schema["anyOf"][1]["type"], "array");
     assert_eq!(schema["$defs"]["When"]["properties"]["turn"]["minimum"], 0);
-    let pattern = schema["$defs"]["Pattern"].to_string();
-    assert!(pattern.contains("\"string\""), "{pattern}");
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    for good in [
+        json!([{"say": "a"}]),
+        json!({"$schema": "x", "replies": [{"when": {"turn": 1, "last_user": "a"}, "say": "b"}]}),
+        json!([{"calls": [{"name": "a", "args": {}}], "usage": {"input": 1}, "finish": "length"}]),
+        json!([{"say": "a", "finish": {"other": "tired"}, "once": false, "delay_ms": 10}]),
+        json!([{"error": "a", "status": 429}]),
+        json!({"groups": [{"name": "g", "for": {"has_tool": "x"}, "replies": [{"say": "a"}]}]}),
+    ] {
+        assert!(schema.is_valid(&good), "{good}");
+        Script::read("demo.json", &good.to_string()).unwrap();
+    }
+    for bad in [
+        json!("a"),
+        json!([{"sai": "a"}]),
+        json!([{"say": 1}]),
+        json!([{"calls": [{"args": {}}]}]),
+        json!([{"when": {"last_user": 1}, "say": "a"}]),
+        json!({"replies": [{"say": "a"}], "group": []}),
+        json!([{"say": "a", "delay_ms": 600_001}]),
+    ] {
+        assert!(!schema.is_valid(&bad), "{bad}");
+        assert!(Script::read("demo.json", &bad.to_string()).is_err(), "{bad}");
+    }
 }

@@ -73,6 +73,14 @@ fn no_error_of_opening_shows_a_key() {
 }
 
 #[test]
+fn options_do_not_show_what_a_url_may_hide() {
+    for url in ["https://me:hunter2@g.test", "https://g.test/?key=hunter2", "hunter2"] {
+        let options = Options { base_url: Some(url.to_owned()), ..Options::default() };
+        assert!(!format!("{options:?} {options:#?}").contains("hunter2"));
+    }
+}
+
+#[test]
 fn names_that_say_nothing_are_answered_with_what_was_perhaps_meant() {
     for (name, hint) in [
         ("gpt-5", Some("openai/gpt-5")),

@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
@@ -13,7 +13,7 @@ use std::thread;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use support::{ask, once, request};
+use support::{ask, once, read_request, request};
 use tollgate_model::ModelError;
 use tollgate_model::provider::{self, OpenError, Options};
 
@@ -44,18 +44,9 @@ fn server(names: &[&str]) -> (u16, String, thread::JoinHandle<()>) {
         let (stream, _) = listener.accept().unwrap();
         let connection = ServerConnection::new(Arc::new(config)).unwrap();
         let mut stream = StreamOwned::new(connection, stream);
-        // All of it, or closing would take the answer away from who has more to say.
-        let mut request = Vec::new();
-        loop {
-            let mut more = [0; 4096];
-            // A client that does not trust us hangs up here.
-            let Ok(count @ 1..) = stream.read(&mut more) else { return };
-            request.extend_from_slice(&more[..count]);
-            let text = String::from_utf8_lossy(&request);
-            let body = text.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
-            if serde_json::from_str::<serde_json::Value>(body).is_ok() {
-                break;
-            }
+        // A client that does not trust us hangs up here.
+        if !read_request(&mut stream) {
+            return;
         }
         let line = "{\"message\":{\"content\":\"Hello.\"},\"done\":true}\n";
         let head = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n";

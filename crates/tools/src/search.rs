@@ -5,6 +5,7 @@ mod text;
 mod tree;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +13,10 @@ use serde::Deserialize;
 use crate::blocking::blocking;
 use crate::built_in::tool;
 use crate::config::Limits;
-use crate::tool::{Output, Tool};
+use crate::tool::{Output, Tool, ToolFailure};
+
+/// How much longer than its time a search is waited for.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Arguments of `find_by_name`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -62,6 +66,17 @@ struct GrepSearch {
     match_per_line: Option<bool>,
 }
 
+/// A search looks at its clock between files. A file system that does not answer is not waited for
+/// much longer.
+async fn in_time(
+    time: Duration,
+    search: impl Future<Output = Result<String, ToolFailure>>,
+) -> Result<Output, ToolFailure> {
+    let late = || ToolFailure::Failed(format!("the search did not end within {time:?}"));
+    let found = tokio::time::timeout(time.saturating_add(GRACE), search).await;
+    found.unwrap_or_else(|_| Err(late())).map(Output::new)
+}
+
 pub(crate) fn tools(limits: &Arc<Limits>) -> Vec<Arc<dyn Tool>> {
     let (names, texts) = (Arc::clone(limits), Arc::clone(limits));
     vec![
@@ -71,7 +86,8 @@ pub(crate) fn tools(limits: &Arc<Limits>) -> Vec<Arc<dyn Tool>> {
              are not followed.",
             move |cx, args: FindByName| {
                 let limits = Arc::clone(&names);
-                blocking(move |cancel| names::find(&cx, &args, &limits, cancel).map(Output::new))
+                let time = limits.search_time;
+                in_time(time, blocking(move |cancel| names::find(&cx, &args, &limits, cancel)))
             },
         ),
         tool(
@@ -80,7 +96,8 @@ pub(crate) fn tools(limits: &Arc<Limits>) -> Vec<Arc<dyn Tool>> {
              are not followed.",
             move |cx, args: GrepSearch| {
                 let limits = Arc::clone(&texts);
-                blocking(move |cancel| text::grep(&cx, &args, &limits, cancel).map(Output::new))
+                let time = limits.search_time;
+                in_time(time, blocking(move |cancel| text::grep(&cx, &args, &limits, cancel)))
             },
         ),
     ]

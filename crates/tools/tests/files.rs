@@ -255,6 +255,23 @@ async fn chunks_are_all_replaced_or_none() {
     );
 }
 
+/// A small call that asks for a file of petabytes.
+#[tokio::test]
+async fn what_would_be_too_large_is_not_built() {
+    let scene = Scene::new();
+    scene.put("a", "x".repeat(100_000));
+    let args = json!({
+        "TargetFile": "a", "TargetContent": "x", "ReplacementContent": "y".repeat(1_000_000),
+        "AllowMultiple": true,
+    });
+    let error = scene.error("replace_file_content", args.clone()).await;
+    assert!(error.contains("it would have 100000000000 bytes"), "{error}");
+    scene.put("a", "x".repeat(100_001));
+    let error = scene.error("replace_file_content", args).await;
+    assert!(error.contains("more than 100000 replacements"), "{error}");
+    assert_eq!(scene.read("a").len(), 100_001);
+}
+
 #[tokio::test]
 async fn a_directory_is_listed() {
     let scene = small();

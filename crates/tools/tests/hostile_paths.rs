@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use proptest::prelude::*;
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::{Value, json};
 use support::{Scene, names};
@@ -271,4 +272,47 @@ async fn a_workspace_that_is_missing_is_told() {
     let args = json!({"AbsolutePath": "a"});
     let error = support::call(&tools, &cx, "view_file", args).await.unwrap_err().to_string();
     assert!(error.contains("(there are none)"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        cases: 64,
+        ..ProptestConfig::default()
+    })]
+
+    /// Whatever a path is made of, what is outside stays as it is.
+    #[test]
+    fn no_combination_leads_out(
+        paths in prop::collection::vec(
+            prop::collection::vec(
+                prop::sample::select(&["..", ".", "a", "b", "out", "up", "in", "round", "", "/"][..]),
+                1..8,
+            ),
+            1..12,
+        ),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let scene = Scene::new();
+        let (root, outside) = (scene.root(), scene.beside("outside"));
+        std::fs::create_dir_all(outside.join("a")).unwrap();
+        std::fs::create_dir(root.join("a")).unwrap();
+        symlink(&outside, root.join("out")).unwrap();
+        symlink("..", root.join("a/up")).unwrap();
+        symlink("../..", root.join("up")).unwrap();
+        symlink(root.join("a"), root.join("in")).unwrap();
+        symlink("../a/round", root.join("a/round")).unwrap();
+        runtime.block_on(async {
+            for path in &paths {
+                let path = path.join("/");
+                for path in [path.clone(), format!("{}/{path}", root.display())] {
+                    let args = json!({"TargetFile": path, "CodeContent": "x", "Overwrite": true});
+                    let _ = scene.call("write_to_file", args).await;
+                }
+            }
+        });
+        assert_eq!(names(root.parent().unwrap()), ["outside", "ws"]);
+        assert_eq!(names(&outside), ["a"]);
+        assert_eq!(names(&outside.join("a")), [""; 0]);
+    }
 }

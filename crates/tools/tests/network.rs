@@ -139,7 +139,7 @@ async fn a_page_is_read_as_text() {
     );
     assert!(text("/data").await.ends_with("(application/json, 8 bytes):\n\n{\"a\": 1}\n"));
     assert!(text("/image").await.ends_with("(image/png, 4 bytes) is no text; it is not shown."));
-    assert!(text("/exact").await.ends_with("x\n\n(1000 more bytes left out)\n"));
+    assert!(text("/exact").await.ends_with("x\n\n(cut after 9000 bytes)\n"));
     assert!(error("/large").await.contains("more than 10000 bytes"));
     assert!(error("/lost").await.ends_with("answered with status 404: # Not here"));
     assert!(error("/other").await.ends_with("answered with status 500"));

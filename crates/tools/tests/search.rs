@@ -7,6 +7,7 @@ mod support;
 
 use std::time::Duration;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 use support::Scene;
 use tollgate_tools::{Config, Limits, TaskLimits};
@@ -130,6 +131,26 @@ async fn text_is_found() {
     let args = json!({"SearchPath": ".", "Query": "(a{1000}){1000}", "IsRegex": true});
     let error = scene.error("grep_search", args).await;
     assert!(error.contains("Query cannot be searched for"), "{error}");
+}
+
+/// Whoever wrote the tree may have put rules into it that never end.
+#[tokio::test]
+async fn rules_that_cannot_be_read_leave_their_directory_out() {
+    let scene = Scene::new();
+    scene.put("a/file", "needle\n");
+    scene.put("b/file", "needle\n");
+    scene.put("b/.gitignore", "x\n".repeat(128 * 1024));
+    scene.put("c/file", "needle\n");
+    scene.put("c/.gitignore", "x\n".repeat(128 * 1024 + 1));
+    let pipe = scene.root().join("a/.gitignore");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    assert_eq!(hits(&scene, json!({"Query": "needle"})).await, ["b/file:1: needle"]);
+    // At the directory that is searched or above it, they do not count.
+    scene.put("a/inner/file", "needle\n");
+    let inner = json!({"Query": "needle", "SearchPath": "a/inner"});
+    assert_eq!(hits(&scene, inner).await, ["file:1: needle"]);
+    let text = scene.text("find_by_name", json!({"SearchDirectory": "a", "Pattern": "file"})).await;
+    assert!(text.starts_with("Found 2 entries"), "{text}");
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ fn hooks(lines: &[HookLine], out: &mut Out) {
         table.row([name, answer.to_owned(), format!("{took:>8}"), source]);
     }
     // Of most hooks all that is said is why they were not asked, and there may be hundreds.
-    let (quiet, error) = (out.style(styles::QUIET), out.style(styles::ERROR));
+    let (quiet, error) = (Out::style(styles::QUIET), Out::style(styles::ERROR));
     for (line, text) in lines.iter().zip(table.lines()) {
         match line.answer {
             _ if line.why.is_some() => out.styled(quiet, &["", &text]),

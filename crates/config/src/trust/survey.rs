@@ -278,11 +278,11 @@ impl Survey {
         &mut self,
         kind: PinKind,
         path: &Path,
-        read: Option<AsRead<'_>>,
+        known: Option<AsRead<'_>>,
         used_by: Option<&str>,
     ) -> Result<String, NotPinned> {
-        let (real, content) = match read {
-            Some(read) => (Cow::Borrowed(read.real), Some(read.content)),
+        let (real, content) = match known {
+            Some(known) => (Cow::Borrowed(known.real), Some(known.content)),
             None => (std::fs::canonicalize(path).map_err(Unhashed::from)?.into(), None),
         };
         let name = self.name_of(path).ok_or(NotPinned::NotUtf8)?;

@@ -92,7 +92,6 @@ def call(id, params):
         sys.stderr.flush()
         os._exit(9)
     if name == "hang":
-        note("hangs", str(os.getpid()))
         hang()
     if name == "slow":
         # No answer, but alive: the next messages are read.
@@ -137,6 +136,8 @@ def call(id, params):
                             {"type": "image", "mimeType": "image/png", "data": "QUJD"}]}
     if name == "odd":
         return "not an object"
+    if name == "leak" and args.get("politely"):
+        return text(f"{os.environ['API_KEY']} is no key", isError=True)
     if name == "leak":
         sys.stderr.write(f"key is {os.environ['API_KEY']}\n")
         sys.stderr.flush()
@@ -218,4 +219,5 @@ if MODE == "once" and count("starts") > 1:
     sys.exit(4)
 if MODE in ("counted", "stays"):
     count("starts")
+    note("pid", str(os.getpid()))
 serve()

@@ -63,7 +63,7 @@ async fn reach(host: &Host<&str>, port: u16) -> Result<TcpStream, String> {
         };
         match result {
             Ok(stream) => return Ok(stream),
-            Err(error) => why = error.to_string(),
+            Err(error) => why = format!("cannot connect: {error}"),
         }
     }
     Err(why)

@@ -102,9 +102,16 @@ impl Base {
     }
 }
 
-/// A URL as it may be shown: a query can have a key in it.
+/// What somebody wrote as a URL, as it may be shown.
+pub(super) fn shown_text(text: &str) -> String {
+    Url::parse(text).map_or_else(|_| "…".to_owned(), |url| shown(&url))
+}
+
+/// A URL as it may be shown: the name, the password and the query can be secrets.
 pub(super) fn shown(url: &Url) -> String {
     let mut url = url.clone();
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
     url.set_query(None);
     url.set_fragment(None);
     url.to_string()

@@ -203,6 +203,7 @@ impl Remote {
         match trouble {
             Trouble::Late(stage, time) => ModelError::Deadline { model, stage, time },
             Trouble::Cut(why) => ModelError::Cut { model, bytes, why },
+            Trouble::Unreadable(why) => ModelError::Unreadable { model, why },
             Trouble::Connect(why) => {
                 let port = self.url.port_or_known_default().unwrap_or_default();
                 let host = format!("{}:{port}", self.url.host_str().unwrap_or_default());

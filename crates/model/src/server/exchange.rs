@@ -107,7 +107,7 @@ impl<'a> Exchange<'a> {
         };
         let chosen = self.shared.play.choose(&request);
         let reply = chosen.and_then(|Chosen { delay, thought, reply }| {
-            std::thread::sleep(delay);
+            self.shared.pause(delay);
             reply.map(|reply| (thought, reply))
         });
         let (thought, mut reply) = match reply {

@@ -94,3 +94,19 @@ pub async fn ask(model: &dyn Model, request: &Request) -> (Result<Reply, ModelEr
     let reply = tokio::time::timeout(LONG, model.respond(request, &hear)).await.unwrap();
     (reply, ear.heard())
 }
+
+/// Reads a request by hand. Whether there was a whole one: to answer or close before would take
+/// the answer away from who has more to say.
+pub fn read_request(stream: &mut impl std::io::Read) -> bool {
+    let mut request = Vec::new();
+    loop {
+        let mut more = [0; 4096];
+        let Ok(count @ 1..) = stream.read(&mut more) else { return false };
+        request.extend_from_slice(&more[..count]);
+        let text = String::from_utf8_lossy(&request);
+        let body = text.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+        if serde_json::from_str::<serde_json::Value>(body).is_ok() {
+            return true;
+        }
+    }
+}

@@ -5,6 +5,10 @@ use std::fmt;
 
 /// Which variables are passed on to commands: all but those that look like secrets.
 ///
+/// This keeps secrets out of what a command prints and hands on. It does not keep a command from
+/// looking for them: it runs as the same user, who may read `/proc/PID/environ` of this process
+/// unless that has made itself undumpable.
+///
 /// ```
 /// use tollgate_tools::Variables;
 ///

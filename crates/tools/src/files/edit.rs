@@ -14,10 +14,13 @@ use crate::workspace::Missing;
 /// How many chunks one call may have.
 const CHUNKS: usize = 1000;
 
-/// A piece of the file, and what comes in its place.
-struct Replacement<'a> {
+/// How many pieces one call may replace.
+const REPLACEMENTS: usize = 100_000;
+
+/// A piece of the file that is replaced.
+struct Piece {
     range: Range<usize>,
-    with: Cow<'a, str>,
+    /// By what this chunk says.
     chunk: usize,
 }
 
@@ -50,33 +53,39 @@ pub(super) fn edit(
         };
         ToolFailure::path(&place.path, which)
     };
-    let mut replacements = Vec::new();
-    for (at, chunk) in chunks.iter().enumerate() {
+    let (mut pieces, mut with) = (Vec::new(), Vec::new());
+    for (chunk, given) in chunks.iter().enumerate() {
         cancel.check()?;
-        replacements.extend(find(&old, chunk, at).map_err(|problem| refused(at, problem))?);
+        let (ranges, replacement) = find(&old, given).map_err(|problem| refused(chunk, problem))?;
+        pieces.extend(ranges.into_iter().map(|range| Piece { range, chunk }));
+        with.push(replacement);
+        if pieces.len() > REPLACEMENTS {
+            let problem = format!("makes it more than {REPLACEMENTS} replacements");
+            return Err(refused(chunk, problem));
+        }
     }
-    replacements.sort_by_key(|replacement| replacement.range.start);
-    for pair in replacements.windows(2) {
+    pieces.sort_by_key(|piece| piece.range.start);
+    for pair in pieces.windows(2) {
         if let [one, other] = pair
             && one.range.end > other.range.start
         {
-            let problem = format!(
-                "overlaps with chunk {} at line {}",
-                one.chunk + 1,
-                line_of(&old, other.range.start)
-            );
+            let line = line_of(&old, other.range.start);
+            let problem = format!("overlaps with chunk {} at line {line}", one.chunk + 1);
             return Err(refused(other.chunk, problem));
         }
     }
-    let new = apply(&old, &replacements);
-    if new.len() > limits.edit_bytes {
-        let problem = format!(
-            "was not changed: it would have {} bytes, and {} is the limit",
-            new.len(),
-            limits.edit_bytes
-        );
+    // Known before it is built: a small call can ask for a very large file.
+    let size = pieces.iter().fold(old.len(), |size, piece| {
+        let grown = size.saturating_add(with.get(piece.chunk).map_or(0, |with| with.len()));
+        grown.saturating_sub(piece.range.len())
+    });
+    if size > limits.edit_bytes {
+        let limit = limits.edit_bytes;
+        let problem =
+            format!("was not changed: it would have {size} bytes, and {limit} is the limit");
         return Err(ToolFailure::path(&place.path, problem));
     }
+    let new = apply(&old, &pieces, &with);
     if new == old {
         let problem = "was not changed: ReplacementContent is the same as TargetContent";
         return Err(ToolFailure::path(&place.path, problem));
@@ -84,14 +93,15 @@ pub(super) fn edit(
     atomic::write(&place, new.as_bytes(), &Expect::Unchanged(&stat), cancel)?;
     Ok(format!(
         "Made {} in {}.\n{}",
-        count(replacements.len(), "replacement", "replacements"),
+        count(pieces.len(), "replacement", "replacements"),
         place.path.display(),
         diff::unified(&place.path, &old, &new, limits.diff_bytes)
     ))
 }
 
-/// Finds what a chunk is about. An error goes on a sentence about the chunk.
-fn find<'a>(old: &str, chunk: &'a Chunk, at: usize) -> Result<Vec<Replacement<'a>>, String> {
+/// Finds what a chunk is about, and what comes in its place. An error goes on a sentence about the
+/// chunk.
+fn find<'a>(old: &str, chunk: &'a Chunk) -> Result<(Vec<Range<usize>>, Cow<'a, str>), String> {
     if chunk.target_content.is_empty() {
         return Err("has an empty TargetContent, which is everywhere".to_owned());
     }
@@ -112,11 +122,8 @@ fn find<'a>(old: &str, chunk: &'a Chunk, at: usize) -> Result<Vec<Replacement<'a
             ));
         }
     }
-    let length = target.len();
-    Ok(found
-        .into_iter()
-        .map(|start| Replacement { range: start..start + length, with: with.clone(), chunk: at })
-        .collect())
+    let ranges = found.into_iter().map(|start| start..start + target.len()).collect();
+    Ok((ranges, with))
 }
 
 /// Where the target is, without overlaps. In a file with Windows line ends, a target without any
@@ -172,12 +179,12 @@ fn lines_range(old: &str, chunk: &Chunk) -> Result<Range<usize>, String> {
     })
 }
 
-fn apply(old: &str, replacements: &[Replacement<'_>]) -> String {
+fn apply(old: &str, pieces: &[Piece], with: &[Cow<'_, str>]) -> String {
     let mut new = String::with_capacity(old.len());
     let mut at = 0;
-    for Replacement { range, with, .. } in replacements {
+    for Piece { range, chunk } in pieces {
         new.push_str(old.get(at..range.start).unwrap_or_default());
-        new.push_str(with);
+        new.push_str(with.get(*chunk).map_or("", |with| with));
         at = range.end;
     }
     new.push_str(old.get(at..).unwrap_or_default());

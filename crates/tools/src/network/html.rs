@@ -60,11 +60,12 @@ const BLOCKS: &[&str] = &[
 /// How deep lists are indented at the most.
 const INDENT: usize = 8;
 
-/// Turns HTML into text. Links are made absolute with `base`.
-pub(super) fn to_text(html: &str, base: Option<&Url>) -> String {
+/// Turns HTML into text, and stops soon after so many bytes. Links are made absolute with `base`.
+pub(super) fn to_text(html: &str, base: Option<&Url>, bytes: usize) -> String {
     let mut writer = Writer { base, ..Writer::default() };
     let mut rest = html;
-    while !rest.is_empty() {
+    // A short link may stand for a long address, so the text may be much longer than the page.
+    while !rest.is_empty() && writer.out.len() <= bytes.saturating_mul(2) {
         let Some(open) = memchr::memchr(b'<', rest.as_bytes()) else {
             writer.text(rest);
             break;
@@ -400,7 +401,7 @@ mod tests {
     use super::*;
 
     fn text(html: &str) -> String {
-        to_text(html, Url::parse("https://example.org/docs/").ok().as_ref())
+        to_text(html, Url::parse("https://example.org/docs/").ok().as_ref(), 1 << 20)
     }
 
     #[test]
@@ -435,6 +436,13 @@ mod tests {
         ] {
             assert_eq!(text(html), expected, "{html}");
         }
+    }
+
+    #[test]
+    fn short_links_do_not_make_a_long_text() {
+        let base = Url::parse(&format!("https://example.org/{}/", "a".repeat(1000))).ok();
+        let text = to_text(&"<a href=x>t</a>".repeat(10_000), base.as_ref(), 10_000);
+        assert!((10_000..30_000).contains(&text.len()), "{}", text.len());
     }
 
     #[test]

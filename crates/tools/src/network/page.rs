@@ -53,7 +53,7 @@ async fn read(client: &Client, url: &str, limits: Arc<Limits>) -> Result<String,
 fn show(response: &Response, limits: &Limits) -> Result<String, ToolFailure> {
     let kind = response.header("content-type").unwrap_or("unknown").trim();
     let kind = head(kind, 100);
-    let text = text(response, kind);
+    let text = text(response, kind, limits.view_bytes);
     if !(200..300).contains(&response.status) {
         let body = text.as_deref().unwrap_or_default();
         let problem = format!("{} answered with status {}", response.url, response.status);
@@ -69,13 +69,13 @@ fn show(response: &Response, limits: &Limits) -> Result<String, ToolFailure> {
     let shown = head(&text, limits.view_bytes);
     let mut page = format!("{top}:\n\n{shown}\n");
     if shown.len() < text.len() {
-        let _ = write!(page, "\n({} more bytes left out)\n", text.len() - shown.len());
+        let _ = writeln!(page, "\n(cut after {} bytes)", shown.len());
     }
     Ok(page)
 }
 
 /// The body as text, if it is any.
-fn text(response: &Response, kind: &str) -> Option<String> {
+fn text(response: &Response, kind: &str, bytes: usize) -> Option<String> {
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_html = matches!(essence.as_str(), "text/html" | "application/xhtml+xml");
     let is_text = is_html
@@ -104,7 +104,7 @@ fn text(response: &Response, kind: &str) -> Option<String> {
     let encoding = encoding.unwrap_or(encoding_rs::UTF_8);
     let (decoded, ..) = encoding.decode(&response.body);
     Some(if is_html {
-        html::to_text(&decoded, Url::parse(&response.url).ok().as_ref())
+        html::to_text(&decoded, Url::parse(&response.url).ok().as_ref(), bytes)
     } else {
         decoded.into_owned()
     })

@@ -1,5 +1,6 @@
 //! A walk through a tree of files.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -16,8 +17,12 @@ const DEPTH: usize = 200;
 const GLOBS: usize = 64;
 const GLOB: usize = 1024;
 
+/// How large a `.gitignore` may be. Patterns take far more memory than their text.
+const RULES: u64 = 256 * 1024;
+
 /// A walk through the tree below a place, in order of names: without what git ignores, without
-/// `.git` and what is excluded, and through no link.
+/// `.git` and what is excluded, and through no link. A directory whose rules cannot be read is left
+/// out; where those are above or at the place itself, no rules count.
 pub(super) fn walk(
     place: &Place,
     max_depth: Option<usize>,
@@ -25,18 +30,38 @@ pub(super) fn walk(
     cancel: &Cancel,
 ) -> ignore::Walk {
     let (cancel, base) = (cancel.clone(), place.path.clone());
+    let above = place.path.ancestors().all(has_fit_rules);
     let is_wanted = move |entry: &ignore::DirEntry| {
         let below = entry.path().strip_prefix(&base).unwrap_or(entry.path());
-        !cancel.is_cancelled() && entry.file_name() != ".git" && !excluded.is_match(below)
+        let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+        !cancel.is_cancelled()
+            && entry.file_name() != ".git"
+            && !excluded.is_match(below)
+            && (!is_directory || has_fit_rules(entry.path()))
     };
     WalkBuilder::new(&place.path)
         .hidden(false)
         .require_git(false)
+        // Only what is said to be respected is read.
+        .git_ignore(above)
+        .parents(above)
+        .ignore(false)
+        .git_global(false)
+        .git_exclude(false)
         .follow_links(false)
         .max_depth(Some(max_depth.unwrap_or(DEPTH).min(DEPTH)))
         .sort_by_file_name(std::ffi::OsStr::cmp)
         .filter_entry(is_wanted)
         .build()
+}
+
+/// Whether the rules of a directory can be read without harm. A `.gitignore` that is a pipe would
+/// never end, and one of a gigabyte would take all memory.
+fn has_fit_rules(dir: &Path) -> bool {
+    match std::fs::metadata(dir.join(".gitignore")) {
+        Ok(rules) => rules.is_file() && rules.len() <= RULES,
+        Err(_) => true,
+    }
 }
 
 /// A set of globs from a call.

@@ -80,6 +80,7 @@ impl Task {
             task: Arc::clone(&task),
             output: Some(line.output),
             names: Some(line.names),
+            has_begun: false,
             grace: limits.grace,
         };
         tokio::spawn(attendant.attend(running));
@@ -127,6 +128,8 @@ struct Attendant {
     output: Option<pipe::Receiver>,
     /// Until the command has found its ends.
     names: Option<Names>,
+    /// Whether the byte has come by which the command says so.
+    has_begun: bool,
     grace: Duration,
 }
 
@@ -152,10 +155,11 @@ impl Attendant {
                 Ok(read) = prompts => task.kept().push(typed.get(..read).unwrap_or_default()),
             }
         };
-        end.how = Some(match result {
+        let (how, strays) = match result {
             Some(result) => self.read_result(result),
-            None => TaskEnd::Killed,
-        });
+            None => (TaskEnd::Killed, 0),
+        };
+        end.how = Some(how);
         // Ends what is still there.
         drop(running);
         self.names = None;
@@ -168,6 +172,14 @@ impl Attendant {
             }
         })
         .await;
+        if strays > 0 {
+            let processes = crate::text::count(strays, "process", "processes");
+            let note = format!(
+                "(ended with the command: {processes} that it had left in the background; what is \
+                 to go on must be waited for by its command, which then goes on as a task)\n"
+            );
+            self.task.kept().push(note.as_bytes());
+        }
     }
 
     fn take(&mut self, buffer: &[u8], read: usize) {
@@ -176,14 +188,16 @@ impl Attendant {
             self.output = None;
             return;
         }
-        // The first byte says that the command has what it needs.
-        if self.names.take().is_some() {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.names = None;
             bytes = bytes.get(1..).unwrap_or_default();
         }
         self.task.kept().push(bytes);
     }
 
-    fn read_result(&self, result: Result<Finished, ExecError>) -> TaskEnd {
+    /// How it ended, and how many processes it had left behind.
+    fn read_result(&self, result: Result<Finished, ExecError>) -> (TaskEnd, usize) {
         let complain = |bytes: &[u8]| {
             // Printed before it had its own outputs, or by what starts it.
             if !bytes.is_empty() {
@@ -193,16 +207,17 @@ impl Attendant {
         match result {
             Ok(finished) => {
                 complain(&finished.stderr);
-                match finished.status {
+                let end = match finished.status {
                     Status::Exited(code) => TaskEnd::Exited(code),
                     Status::Signaled(signal) => TaskEnd::Signaled(signal),
-                }
+                };
+                (end, usize::try_from(finished.strays).unwrap_or_default())
             }
             Err(ExecError::TimedOut { limit, stderr, .. }) => {
                 complain(&stderr);
-                TaskEnd::TimedOut(limit)
+                (TaskEnd::TimedOut(limit), 0)
             }
-            Err(error) => TaskEnd::Failed(error.to_string()),
+            Err(error) => (TaskEnd::Failed(error.to_string()), 0),
         }
     }
 }

@@ -1,0 +1,66 @@
+//! Making room in a history that has grown too long.
+
+use tollgate_core::TurnContext;
+use tollgate_core::event::{CompactionPost, CompactionPre};
+use tollgate_core::verdict::Hold;
+use tollgate_model::{Message, Request};
+
+use crate::session::{Actor, Session};
+use crate::update::Update;
+
+const INSTRUCTIONS: &str = "Summarise the conversation so far for yourself, as all but its last part will be gone. \
+     Keep: what the user wants, what was decided and why, what was done to which files, what is still to do, and \
+     every instruction that still holds. Write nothing else.";
+
+impl Session {
+    /// Puts a summary in the place of most of the history, where it is too long and hooks let it.
+    pub(crate) async fn compact_if_needed(&self, actor: &Actor, turn: &TurnContext) {
+        let limit = self.limits.history_tokens;
+        if actor.conversation.tokens() < limit {
+            return;
+        }
+        let kept = actor.conversation.tail(limit / 4);
+        let history = actor.conversation.history();
+        let old = history.len().saturating_sub(kept);
+        // A summary of a summary is no gain.
+        if old < 2 {
+            return;
+        }
+        let operation = turn.operation();
+        let model = Some(self.model.name().to_owned());
+        let pre = CompactionPre { agent: actor.who.clone(), model: model.clone() };
+        let outcome = self.dispatch(&actor.who, &operation, pre).await;
+        if !matches!(outcome.verdict, Hold::Proceed) {
+            return;
+        }
+        let before = outcome.extra.0.clone();
+        let mut messages: Vec<Message> = history.into_iter().take(old).collect();
+        messages.push(Message::User(INSTRUCTIONS.to_owned()));
+        let request = Request {
+            system: actor.instructions.clone(),
+            messages,
+            tools: actor.toolbox.specs(),
+            max_tokens: None,
+        };
+        let reply = match self.model.respond(&request, &|_| ()).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                let message = format!("the history could not be compacted: {error}");
+                return self.failed(&actor.who, turn, "compaction", &message).await;
+            }
+        };
+        self.spent.add(reply.usage);
+        let summary = reply.text.trim().to_owned();
+        if summary.is_empty() {
+            let message = "the history could not be compacted: the model said nothing";
+            return self.failed(&actor.who, turn, "compaction", message).await;
+        }
+        let post = CompactionPost { summary, agent: actor.who.clone(), model };
+        let outcome = self.dispatch(&actor.who, &operation, post).await.into_parts();
+        let mut parts = before;
+        parts.push(format!("Summary of the conversation so far:\n{}", outcome.event.summary));
+        parts.extend(outcome.extra.0);
+        actor.conversation.compact(parts.join("\n\n"), kept);
+        self.tell(&Update::Compacted { agent: &actor.who, messages: old });
+    }
+}

@@ -1,0 +1,147 @@
+//! What an agent and its model have said to each other.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tollgate_core::event::Agent;
+use tollgate_model::Message;
+
+use crate::transcript::{Entry, Transcript};
+
+/// The history of one agent. Cheap to clone; all clones are of the same.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    agent: Agent,
+    state: Arc<Mutex<State>>,
+    transcript: Option<Arc<Transcript>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    messages: Vec<Message>,
+    /// How many there have been, those included that a summary stands for.
+    steps: u64,
+    /// What the next model call sees and no later one.
+    ephemeral: Vec<String>,
+}
+
+impl Conversation {
+    pub(crate) fn new(
+        agent: Agent,
+        messages: Vec<Message>,
+        transcript: Option<Arc<Transcript>>,
+    ) -> Self {
+        let steps = messages.len() as u64;
+        let state = Arc::new(Mutex::new(State { messages, steps, ephemeral: Vec::new() }));
+        Self { agent, state, transcript }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was said so far, as the model would see it.
+    pub fn history(&self) -> Vec<Message> {
+        self.lock().messages.clone()
+    }
+
+    /// How many steps there have been: what was said, and what came of calls.
+    pub fn steps(&self) -> u64 {
+        self.lock().steps
+    }
+
+    fn write(&self, entry: Entry) {
+        if let Some(transcript) = &self.transcript {
+            transcript.write(&self.agent, entry);
+        }
+    }
+
+    pub(crate) fn push(&self, message: Message) {
+        self.write(Entry::Message { message: message.clone() });
+        let mut state = self.lock();
+        state.messages.push(message);
+        state.steps += 1;
+    }
+
+    /// Says something that the next model call sees and no later one.
+    pub(crate) fn whisper(&self, text: String) {
+        self.write(Entry::Ephemeral { text: text.clone() });
+        self.lock().ephemeral.push(text);
+    }
+
+    /// What the next model call sees. What was only for it is gone afterwards.
+    pub(crate) fn for_the_model(&self) -> Vec<Message> {
+        let mut state = self.lock();
+        let ephemeral = std::mem::take(&mut state.ephemeral);
+        let mut messages = state.messages.clone();
+        drop(state);
+        messages.extend(ephemeral.into_iter().map(Message::System));
+        messages
+    }
+
+    /// Puts a summary in the place of all messages but the last so many.
+    pub(crate) fn compact(&self, summary: String, kept: usize) {
+        let mut state = self.lock();
+        let from = state.messages.len().saturating_sub(kept);
+        let mut messages = vec![Message::System(summary)];
+        messages.extend(state.messages.drain(from..));
+        state.messages.clone_from(&messages);
+        drop(state);
+        self.write(Entry::Compacted { messages });
+    }
+
+    /// Answers calls that a cancelled turn left without an answer: no model takes such a history.
+    pub(crate) fn complete(&self) {
+        let missing = unanswered(&self.lock().messages);
+        for (call, name) in missing {
+            let content = "the turn was cancelled before this call was over".to_owned();
+            self.push(Message::Tool { call, name, content, is_error: true });
+        }
+    }
+
+    /// How many tokens the history has, roughly: four bytes each.
+    pub(crate) fn tokens(&self) -> usize {
+        self.lock().messages.iter().map(size).sum::<usize>() / 4
+    }
+
+    /// How many of the last messages are kept as they are: those from the last one of a person on, where they are not
+    /// too much themselves.
+    pub(crate) fn tail(&self, tokens: usize) -> usize {
+        let state = self.lock();
+        let mut kept = 0;
+        let mut taken = 0;
+        for (number, message) in state.messages.iter().rev().enumerate() {
+            taken += size(message) / 4;
+            if taken > tokens {
+                break;
+            }
+            // A call is not kept without what came of it, nor the other way round.
+            if matches!(message, Message::User(_)) {
+                kept = number + 1;
+            }
+        }
+        kept
+    }
+}
+
+fn size(message: &Message) -> usize {
+    const EACH: usize = 16;
+    let calls = match message {
+        Message::Assistant { calls, .. } => {
+            calls.iter().map(|call| serde_json::to_string(call).map_or(0, |text| text.len())).sum()
+        }
+        _ => 0,
+    };
+    EACH + message.text().len() + calls
+}
+
+/// The calls of the last message that has any, as far as nothing answers them: id and name.
+pub(crate) fn unanswered(messages: &[Message]) -> Vec<(String, String)> {
+    let last = messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
+    let behind = last.and_then(|last| messages.get(last..)).unwrap_or_default();
+    let Some(Message::Assistant { calls, .. }) = behind.first() else { return Vec::new() };
+    let is_answered = |id: &str| {
+        behind.iter().any(|message| matches!(message, Message::Tool { call, .. } if call == id))
+    };
+    let missing = calls.iter().filter(|call| !is_answered(&call.id));
+    missing.map(|call| (call.id.clone(), call.name.clone())).collect()
+}

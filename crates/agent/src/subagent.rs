@@ -1,0 +1,381 @@
+//! Agents that an agent starts. They have a history of their own, and nothing else of their own: hooks, policies,
+//! permissions and limits are the session's, however deep they are and however they were defined.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::task::AbortHandle;
+use tollgate_core::event::{Agent as Who, SubagentStart, SubagentStop};
+use tollgate_core::verdict::Pass;
+use tollgate_core::{OperationContext, TurnContext};
+use tollgate_model::Message;
+use tollgate_tools::control::{
+    DefineSubagent, InvokeSubagent, ManageSubagents, SendMessage, SubagentAction,
+};
+
+use crate::conversation::Conversation;
+use crate::inbox::Mail;
+use crate::session::{Actor, Session};
+use crate::toolbox::Toolbox;
+use crate::turn::Ended;
+use crate::update::Update;
+
+/// A sort of subagent.
+#[derive(Debug, Clone)]
+pub(crate) struct Kind {
+    pub(crate) description: String,
+    pub(crate) instructions: String,
+    /// The tools it may have; none: those of who starts it.
+    pub(crate) tools: Option<Vec<String>>,
+}
+
+/// The subagents of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Subagents {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    kinds: HashMap<String, Kind>,
+    agents: Vec<Subagent>,
+}
+
+#[derive(Debug)]
+struct Subagent {
+    actor: Arc<Actor>,
+    kind: String,
+    role: Option<String>,
+    parent: String,
+    status: Status,
+    /// Ends it, where it runs in the background.
+    abort: Option<AbortHandle>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Running,
+    Idle,
+    Ended,
+}
+
+impl Subagents {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn with_kinds(kinds: HashMap<String, Kind>) -> Self {
+        Self { state: Mutex::new(State { kinds, agents: Vec::new() }) }
+    }
+
+    /// Whether none runs.
+    pub(crate) fn idle(&self) -> bool {
+        self.lock().agents.iter().all(|agent| agent.status != Status::Running)
+    }
+
+    fn set(&self, id: &str, status: Status) {
+        let mut state = self.lock();
+        let found = state.agents.iter_mut().find(|agent| agent.actor.who.id == id);
+        // What was ended stays so.
+        if let Some(agent) = found.filter(|agent| agent.status != Status::Ended) {
+            agent.status = status;
+        }
+    }
+
+    /// Ends all that run in the background.
+    pub(crate) fn end_all(&self) -> usize {
+        let mut ended = 0;
+        for agent in &mut self.lock().agents {
+            if agent.status != Status::Ended {
+                ended += 1;
+            }
+            agent.status = Status::Ended;
+            if let Some(abort) = agent.abort.take() {
+                abort.abort();
+            }
+        }
+        ended
+    }
+}
+
+/// Marks a subagent as idle when it is done, also where whoever waited for it has given up.
+struct Running<'a> {
+    subagents: &'a Subagents,
+    id: &'a str,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.subagents.set(self.id, Status::Idle);
+    }
+}
+
+impl Session {
+    /// `define_subagent`.
+    pub(crate) fn define_subagent(
+        &self,
+        actor: &Actor,
+        args: DefineSubagent,
+    ) -> Result<Value, String> {
+        const MOST: usize = 100;
+        let unknown = |name: &&String| actor.toolbox.get(name).is_none();
+        if let Some(name) = args.tools.as_ref().and_then(|tools| tools.iter().find(unknown)) {
+            return Err(format!(
+                "`{name}` is no tool of yours: a subagent has only those you have"
+            ));
+        }
+        let mut state = self.subagents.lock();
+        if state.kinds.len() >= MOST && !state.kinds.contains_key(&args.name) {
+            return Err(format!("there are {MOST} sorts of subagents already"));
+        }
+        let DefineSubagent { name, description, system_prompt, tools } = args;
+        let said = format!("`{name}` is defined");
+        state.kinds.insert(name, Kind { description, instructions: system_prompt, tools });
+        Ok(Value::from(said))
+    }
+
+    /// `invoke_subagent`.
+    pub(crate) async fn invoke_subagent(
+        self: &Arc<Self>,
+        actor: &Actor,
+        operation: &OperationContext,
+        args: InvokeSubagent,
+    ) -> Result<Value, String> {
+        let (child, kind) = self.new_subagent(actor, &args)?;
+        if !args.background {
+            return self.delegate(&child, &kind, operation.turn(), args.prompt).await;
+        }
+        let id = child.who.id.clone();
+        self.in_background(child, kind, args.prompt);
+        Ok(json!({"id": id, "status": "running"}))
+    }
+
+    fn new_subagent(
+        &self,
+        parent: &Actor,
+        args: &InvokeSubagent,
+    ) -> Result<(Arc<Actor>, String), String> {
+        let limits = &self.limits;
+        let depth = parent.who.depth + 1;
+        if depth > limits.subagent_depth {
+            return Err(format!(
+                "subagents may go {} deep, and you are there: do it yourself",
+                limits.subagent_depth
+            ));
+        }
+        let mut state = self.subagents.lock();
+        if state.agents.len() >= limits.subagents {
+            return Err(format!("this session has had its {} subagents", limits.subagents));
+        }
+        let running = state.agents.iter().filter(|agent| agent.status == Status::Running).count();
+        if running >= limits.parallel_subagents {
+            return Err(format!("{running} subagents run already: wait until one of them is done"));
+        }
+        let (kind, instructions, tools) = match &args.name {
+            None => ("self".to_owned(), parent.instructions.clone(), None),
+            Some(name) => {
+                let Some(kind) = state.kinds.get(name) else {
+                    let mut known: Vec<_> = state.kinds.keys().cloned().collect();
+                    known.sort();
+                    return Err(format!(
+                        "there is no subagent `{name}`; {}",
+                        if known.is_empty() {
+                            "define one with define_subagent, or leave the name out".to_owned()
+                        } else {
+                            format!("there are {}", known.join(", "))
+                        }
+                    ));
+                };
+                (name.clone(), Some(kind.instructions.clone()), kind.tools.clone())
+            }
+        };
+        // It has what its parent has, or less.
+        let toolbox: Toolbox = match tools {
+            Some(tools) => parent.toolbox.only(|name| tools.iter().any(|tool| tool == name)),
+            None => parent.toolbox.clone(),
+        };
+        let id = format!("agent-{}", state.agents.len() + 1);
+        let who = Who { id, depth };
+        let conversation = Conversation::new(who.clone(), Vec::new(), self.transcript.clone());
+        let actor = Arc::new(Actor {
+            who,
+            instructions,
+            toolbox,
+            conversation,
+            invocations: AtomicU64::new(0),
+            inbox: crate::inbox::Inbox::default(),
+        });
+        state.agents.push(Subagent {
+            actor: Arc::clone(&actor),
+            kind: kind.clone(),
+            role: args.role.clone(),
+            parent: parent.who.id.clone(),
+            status: Status::Running,
+            abort: None,
+        });
+        Ok((actor, kind))
+    }
+
+    /// Has a subagent do something, and gives its answer once hooks let it through.
+    async fn delegate(
+        self: &Arc<Self>,
+        child: &Actor,
+        kind: &str,
+        turn: &TurnContext,
+        prompt: String,
+    ) -> Result<Value, String> {
+        let _running = Running { subagents: &self.subagents, id: &child.who.id };
+        let operation = turn.operation();
+        let model = Some(self.model.name().to_owned());
+        let start =
+            SubagentStart { kind: kind.to_owned(), agent: child.who.clone(), model: model.clone() };
+        drop(self.dispatch(&child.who, &operation, start).await);
+        self.tell(&Update::SubagentStarted { agent: &child.who, kind, prompt: &prompt });
+        child.conversation.complete();
+        child.conversation.push(Message::User(prompt));
+        for retry in 0.. {
+            let mut said = String::new();
+            match self.execution(child, turn, &mut said).await {
+                Ended::ModelStop | Ended::Terminated => {}
+                Ended::MaxSteps => {
+                    return Err(format!("it was not done after {} steps", self.limits.steps));
+                }
+                Ended::Error(error) => return Err(error),
+            }
+            let stop = SubagentStop {
+                kind: kind.to_owned(),
+                result: Some(Value::from(said)),
+                agent: child.who.clone(),
+                model: model.clone(),
+            };
+            let outcome = self.dispatch(&child.who, &operation, stop).await;
+            let reason = match &outcome.verdict {
+                Pass::Proceed => {
+                    let result = outcome.into_parts().event.result.unwrap_or_default();
+                    let response = result.as_str().map_or_else(|| result.to_string(), Into::into);
+                    let agent = &child.who;
+                    self.tell(&Update::SubagentFinished { agent, response: &response });
+                    return Ok(result);
+                }
+                Pass::Deny { reason } => reason.clone(),
+            };
+            if retry >= self.limits.subagent_retries {
+                return Err(format!("its answer was not accepted: {reason}"));
+            }
+            self.tell(&Update::SentBack { agent: &child.who, reason: &reason });
+            child.conversation.push(Message::System(reason));
+        }
+        Err("it was not done".to_owned())
+    }
+
+    /// Has a subagent do something while its parent goes on. Its answer comes as a message.
+    fn in_background(self: &Arc<Self>, child: Arc<Actor>, kind: String, prompt: String) {
+        let session = Arc::clone(self);
+        let id = child.who.id.clone();
+        let task = tokio::spawn(async move {
+            // A turn of its own: that of its parent may be over before.
+            let turn = session.cx.turn();
+            let answer = session.delegate(&child, &kind, &turn, prompt).await;
+            let text = match answer {
+                Ok(Value::String(text)) => text,
+                Ok(other) => other.to_string(),
+                Err(error) => format!("It failed: {error}"),
+            };
+            let from = child.who.id.clone();
+            session.deliver_to_parent(&from, text);
+        });
+        let mut state = self.subagents.lock();
+        if let Some(agent) = state.agents.iter_mut().find(|agent| agent.actor.who.id == id) {
+            agent.abort = Some(task.abort_handle());
+        }
+    }
+
+    fn deliver_to_parent(&self, from: &str, text: String) {
+        let mail = Mail { from: from.to_owned(), text, is_of_agent: true };
+        let state = self.subagents.lock();
+        let parent = state.agents.iter().find(|agent| agent.actor.who.id == from);
+        let parent = parent.map(|agent| agent.parent.clone());
+        let above = state.agents.iter().find(|agent| Some(&agent.actor.who.id) == parent.as_ref());
+        match above {
+            Some(above) if above.status == Status::Running => above.actor.inbox.put(mail),
+            // Its parent is the session's own agent, or has ended.
+            _ => self.inbox.put(mail),
+        };
+    }
+
+    /// `send_message`.
+    pub(crate) fn send_message(
+        self: &Arc<Self>,
+        actor: &Actor,
+        args: SendMessage,
+    ) -> Result<Value, String> {
+        let SendMessage { recipient, message } = args;
+        if recipient == actor.who.id {
+            return Err("this is you".to_owned());
+        }
+        let mail = Mail { from: actor.who.id.clone(), text: message.clone(), is_of_agent: true };
+        let full = || format!("`{recipient}` has too many messages that it has not read");
+        let sent = |has_room: bool| has_room.then(|| Value::from("sent")).ok_or_else(full);
+        if recipient == Who::default().id {
+            return sent(self.inbox.put(mail));
+        }
+        let found = {
+            let state = self.subagents.lock();
+            let found = state.agents.iter().find(|agent| agent.actor.who.id == recipient);
+            found.map(|agent| (Arc::clone(&agent.actor), agent.kind.clone(), agent.status))
+        };
+        match found {
+            None => Err(format!("there is no agent `{recipient}`: manage_subagents lists them")),
+            Some((_, _, Status::Ended)) => Err(format!("`{recipient}` has ended")),
+            Some((child, _, Status::Running)) => sent(child.inbox.put(mail)),
+            Some((child, kind, Status::Idle)) => {
+                self.subagents.set(&recipient, Status::Running);
+                self.in_background(child, kind, mail.shown());
+                Ok(Value::from("sent; its answer comes as a message"))
+            }
+        }
+    }
+
+    /// `manage_subagents`.
+    pub(crate) fn manage_subagents(&self, args: &ManageSubagents) -> Result<Value, String> {
+        match args.action {
+            SubagentAction::List => {
+                let state = self.subagents.lock();
+                let agents = state.agents.iter().map(|agent| {
+                    let status = match agent.status {
+                        Status::Running => "running",
+                        Status::Idle => "idle",
+                        Status::Ended => "ended",
+                    };
+                    json!({
+                        "id": agent.actor.who.id, "name": agent.kind, "role": agent.role,
+                        "parent": agent.parent, "depth": agent.actor.who.depth, "status": status,
+                    })
+                });
+                let kinds = state.kinds.iter();
+                let kinds: serde_json::Map<_, _> = kinds
+                    .map(|(name, kind)| (name.clone(), Value::from(kind.description.as_str())))
+                    .collect();
+                Ok(json!({"subagents": agents.collect::<Vec<_>>(), "defined": kinds}))
+            }
+            SubagentAction::KillAll => {
+                Ok(Value::from(format!("{} ended", self.subagents.end_all())))
+            }
+            SubagentAction::Kill => {
+                let id = args.subagent_id.as_deref().ok_or("kill needs SubagentId")?;
+                let mut state = self.subagents.lock();
+                let mut agents = state.agents.iter_mut();
+                let Some(agent) = agents.find(|agent| agent.actor.who.id == id) else {
+                    return Err(format!("there is no subagent `{id}`"));
+                };
+                agent.status = Status::Ended;
+                if let Some(abort) = agent.abort.take() {
+                    abort.abort();
+                }
+                Ok(Value::from(format!("`{id}` has ended")))
+            }
+        }
+    }
+}

@@ -1,9 +1,13 @@
 //! The person beside the agent: who approves calls and answers questions.
 
+mod terminal;
+
 use std::fmt;
 
 use tollgate_core::event::{Question, Responses, ToolCall};
 use tollgate_core::hook::BoxFuture;
+
+pub use terminal::Terminal;
 
 use crate::permission::Resource;
 
@@ -54,6 +58,20 @@ pub trait Person: Send + Sync + 'static {
 impl fmt::Debug for dyn Person {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Person")
+    }
+}
+
+impl<P: Person + ?Sized> Person for Box<P> {
+    fn approve<'a>(&'a self, approval: &'a Approval<'a>) -> BoxFuture<'a, Consent> {
+        (**self).approve(approval)
+    }
+
+    fn permit<'a>(&'a self, resource: &'a Resource, reason: &'a str) -> BoxFuture<'a, Consent> {
+        (**self).permit(resource, reason)
+    }
+
+    fn answer<'a>(&'a self, questions: &'a [Question]) -> BoxFuture<'a, Option<Responses>> {
+        (**self).answer(questions)
     }
 }
 

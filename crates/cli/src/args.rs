@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
-use crate::{check, completions, events, fire, init, list, man, schema, test, trust};
+use crate::{check, completions, demo, events, fire, init, list, man, run, schema, test, trust};
 
 /// How wide a help is at the most.
 pub(crate) const WIDTH: usize = 100;
@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Test(test::Args),
     Trust(trust::Args),
     Init(init::Args),
+    Run(run::Args),
+    Demo(demo::Args),
     Schema(schema::Args),
     Events(events::Args),
     Completions(completions::Args),

@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod completions;
+mod demo;
 mod dispatch;
 mod events;
 mod exit;
@@ -13,7 +14,9 @@ mod man;
 mod out;
 mod place;
 mod problem;
+mod run;
 mod schema;
+mod show;
 mod test;
 mod trust;
 
@@ -67,6 +70,8 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::Test(args) => test::run(args, out),
         Command::Trust(args) => trust::run(args, out),
         Command::Init(args) => init::run(args, out),
+        Command::Run(args) => run::run(args, out),
+        Command::Demo(args) => demo::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Events(args) => events::run(args, out),
         Command::Completions(args) => completions::run(args, out),

@@ -147,10 +147,12 @@ fn write(mut stream: impl RawStream, text: &str) -> io::Result<()> {
 
 /// Whether there is anything in a text that is no text: styles, or what somebody has put into a reason.
 fn has_controls(text: &str) -> bool {
+    let bytes = text.as_bytes();
     // Without an early end, so that many bytes are looked at together.
     let control = |byte: u8| u8::from((byte < b' ' && byte != b'\n') || byte == 0x7f);
-    text.bytes().fold(0, |found, byte| found | control(byte)) != 0
-        || text.contains(|c| matches!(c, '\u{80}'..='\u{9f}'))
+    bytes.iter().fold(0, |found, byte| found | control(*byte)) != 0
+        // Those that are beyond ASCII: two bytes, the first of which is this one.
+        || bytes.split(|byte| *byte == 0xc2).skip(1).any(|rest| matches!(rest, [0x80..=0x9f, ..]))
 }
 
 /// Rows of cells, padded to columns; the last one is as it is.
@@ -191,4 +193,14 @@ impl Table {
 pub(crate) fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
+}
+
+/// A time, for people.
+#[allow(clippy::cast_precision_loss)] // a time for people
+pub(crate) fn micros(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        _ => format!("{:.1} s", micros as f64 / 1e6),
+    }
 }

@@ -59,6 +59,7 @@ pub use digest::{Digest, NotADigest};
 pub(crate) use hash::Content;
 pub use hash::{Hash, NotAHash};
 pub use seal::{NotSealed, Seal, Tampered, Tampering};
+pub(crate) use store::Glimpse;
 pub use store::{Project, Store, StoreError};
 pub(crate) use survey::AsRead;
 pub use survey::{Pin, PinKind, Survey, SurveyError, Surveyed, SurveyedCommand, Unpinned};

@@ -9,7 +9,7 @@ use tollgate_core::extra::Step;
 
 use super::report::{HookLine, Report};
 use crate::dispatch::Fired;
-use crate::out::{Out, Table, count, styles};
+use crate::out::{Out, Table, count, micros, styles};
 use crate::place::{hook_shown, shown};
 
 pub(super) fn tell(report: &Report, before: &Value, fired: &Fired, out: &mut Out) {
@@ -135,13 +135,4 @@ fn hooks(lines: &[HookLine], out: &mut Out) {
 
 fn time(took: Duration) -> String {
     micros(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
-}
-
-#[allow(clippy::cast_precision_loss)] // a time for people
-pub(crate) fn micros(micros: u64) -> String {
-    match micros {
-        0..1_000 => format!("{micros} µs"),
-        1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
-        _ => format!("{:.1} s", micros as f64 / 1e6),
-    }
 }

@@ -215,6 +215,12 @@ fn matches_part(pattern: &str, name: &str) -> bool {
 /// A name as it is compared: some file systems ignore capital letters, and some what is at its
 /// end.
 fn folded(name: &str) -> String {
+    // As nearly all are.
+    let is_plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
+    if name.bytes().all(is_plain) && !name.ends_with('.') {
+        return name.to_owned();
+    }
     let name = name.split("::").next().unwrap_or_default();
     let trimmed = name.trim_end_matches(['.', ' ']);
     if trimmed.is_empty() { name } else { trimmed }.to_lowercase()

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use hashbrown::{HashMap, HashSet};
 use tollgate_core::dialect::Layer;
@@ -77,9 +78,8 @@ pub(super) fn find_all(places: &Places, tests: Tests) -> (Vec<Found>, Vec<Diagno
         match list(&folder) {
             Ok(listing) => {
                 said.extend(listing.slips);
-                found.extend(
-                    listing.files.into_iter().map(place).filter_map(|place| find(place, tests)),
-                );
+                let places: Vec<Place> = listing.files.into_iter().map(place).collect();
+                found.extend(find_each(&places, tests));
             }
             Err(diagnostic) => found.push(Found {
                 place: place(folder.path.clone()),
@@ -100,11 +100,36 @@ pub(super) fn find_all(places: &Places, tests: Tests) -> (Vec<Found>, Vec<Diagno
 
 /// Files that were named, in the order in which they were.
 pub(super) fn find_named(places: &[Place], tests: Tests) -> (Vec<Found>, Vec<Diagnostic>) {
-    let mut found: Vec<Found> =
-        places.iter().filter_map(|place| find(place.clone(), tests)).collect();
+    let mut found = find_each(places, tests);
     let mut said = no_file_twice(&mut found);
     said.extend(same_names(&found));
     (found, said)
+}
+
+/// Reads files, as far as they are there. Many are read by two threads: most of that is waiting for the system, and who
+/// fires an event waits for all of it.
+fn find_each(places: &[Place], tests: Tests) -> Vec<Found> {
+    const MANY: usize = 32;
+    let all = |places: &[Place]| -> Vec<Found> {
+        places.iter().filter_map(|place| find(place.clone(), tests)).collect()
+    };
+    if places.len() < MANY {
+        return all(places);
+    }
+    let (first, later) = places.split_at(places.len() / 2);
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().name("tollgate-read".to_owned());
+        let reading = builder.spawn_scoped(scope, || all(later));
+        let mut found = all(first);
+        match reading.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(more)) => found.extend(more),
+            // Files that are not read must not be taken for files that are not there.
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // Where there can be no other thread, this one reads them all.
+            Err(_) => found.extend(all(later)),
+        }
+        found
+    })
 }
 
 /// Reads one file, as far as it is there.

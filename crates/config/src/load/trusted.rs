@@ -11,7 +11,7 @@ use super::{Found, Tests, cwd, find_all};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layers::{Format, Places};
 use crate::trust::{
-    AsRead, Change, Content, Seal, Store, StoreError, Survey, SurveyError, Surveyed,
+    AsRead, Change, Content, Glimpse, Seal, Store, StoreError, Survey, SurveyError, Surveyed,
     SurveyedCommand,
 };
 
@@ -41,10 +41,14 @@ impl Trust {
         };
         let survey = Survey::of(root, all_surveyed(places, found, root));
         let survey = match survey {
-            Ok(survey) if store.trusts(&survey) => {
-                return Self::Trusted(Box::new(survey), OnceCell::new());
-            }
-            other => other,
+            Ok(survey) => match store.glance(&survey) {
+                Some(Glimpse::Trusted) => {
+                    return Self::Trusted(Box::new(survey), OnceCell::new());
+                }
+                Some(Glimpse::Unknown) => return Self::Untrusted,
+                None => Ok(survey),
+            },
+            broken => broken,
         };
         let store = match store.open() {
             Ok(store) => store,

@@ -247,6 +247,15 @@ fn key(root: &Path) -> String {
     root.to_string_lossy().into_owned()
 }
 
+/// What a glance at a store tells of a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Glimpse {
+    /// It is trusted, just as it is.
+    Trusted,
+    /// Nobody has trusted it.
+    Unknown,
+}
+
 /// A store that was read and not looked into.
 #[derive(Debug)]
 pub(crate) struct Unopened {
@@ -255,8 +264,9 @@ pub(crate) struct Unopened {
 }
 
 impl Unopened {
-    /// Whether a project is trusted just as it is. That it is not may have many reasons: then the store is to be opened.
-    pub(crate) fn trusts(&self, survey: &Survey) -> bool {
+    /// What can be told of a project at a glance: that it is trusted just as it is, or that nobody has trusted it. For
+    /// everything else the store is to be opened.
+    pub(crate) fn glance(&self, survey: &Survey) -> Option<Glimpse> {
         #[derive(Deserialize)]
         struct Glance<'a> {
             version: u32,
@@ -267,12 +277,15 @@ impl Unopened {
         struct Trusted {
             digest: Digest,
         }
-        let glance: Option<Glance<'_>> =
-            self.bytes.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
-        glance.filter(|glance| glance.version == VERSION).is_some_and(|glance| {
-            let trusted = glance.projects.get(key(survey.root()).as_str());
-            trusted.is_some_and(|trusted| trusted.digest == survey.digest())
-        })
+        let Some(bytes) = &self.bytes else { return Some(Glimpse::Unknown) };
+        let glance: Glance<'_> = serde_json::from_slice(bytes).ok()?;
+        if glance.version != VERSION {
+            return None;
+        }
+        match glance.projects.get(key(survey.root()).as_str()) {
+            None => Some(Glimpse::Unknown),
+            Some(known) => (known.digest == survey.digest()).then_some(Glimpse::Trusted),
+        }
     }
 
     pub(crate) fn open(self) -> Result<Store, StoreError> {

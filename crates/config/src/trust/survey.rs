@@ -2,8 +2,10 @@
 
 use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -258,7 +260,7 @@ impl Survey {
 
     /// Where a path is: one below the project as it was given is below the project as it is.
     fn place_of(&self, path: &Path) -> PathBuf {
-        self.root.join(path.strip_prefix(&self.given).unwrap_or(path))
+        self.root.join(below(&self.given, path).unwrap_or(path))
     }
 
     /// A path as it is named here: relative to the project where it is in it. None where it is
@@ -285,9 +287,14 @@ impl Survey {
             Some(known) => (Cow::Borrowed(known.real), Some(known.content)),
             None => (std::fs::canonicalize(path).map_err(Unhashed::from)?.into(), None),
         };
-        let name = self.name_of(path).ok_or(NotPinned::NotUtf8)?;
-        let real_name = real.strip_prefix(&self.root).unwrap_or(&real);
+        let real_name = below(&self.root, &real).unwrap_or(&real);
         let real_name = real_name.to_str().ok_or(NotPinned::NotUtf8)?;
+        let name = if real.as_os_str() == path.as_os_str() {
+            // As it is written, there is nothing to follow.
+            real_name.to_owned()
+        } else {
+            self.name_of(path).ok_or(NotPinned::NotUtf8)?
+        };
         let used_by = used_by.unwrap_or(&name).to_owned();
         let key = (kind, name.clone());
         if let Some(found) = self.pins.get_mut(&key) {
@@ -429,6 +436,17 @@ enum NotPinned {
     Because(#[from] Unhashed),
     #[error("its path is not UTF-8")]
     NotUtf8,
+}
+
+/// What of a path is below a directory. Where both are written alike, as nearly always, that is seen without taking
+/// them apart.
+fn below<'p>(directory: &Path, path: &'p Path) -> Option<&'p Path> {
+    let bytes = path.as_os_str().as_bytes();
+    let rest = bytes.strip_prefix(directory.as_os_str().as_bytes());
+    match rest.and_then(|rest| rest.strip_prefix(b"/")) {
+        Some(rest) if !rest.starts_with(b"/") => Some(Path::new(OsStr::from_bytes(rest))),
+        _ => path.strip_prefix(directory).ok(),
+    }
 }
 
 /// A path without `.` and `..`, as far as its text tells.

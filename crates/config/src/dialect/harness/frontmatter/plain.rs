@@ -13,7 +13,9 @@ use crate::source::Span;
 /// The keys and values of a text that begins at `offset` of its file, where they are written plainly.
 pub(super) fn entries(text: &str, offset: usize) -> Option<Vec<Entry<'_>>> {
     // Other line ends, tabs and what is beyond ASCII have rules of their own.
-    if !text.ends_with('\n') || !text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
+    // Without an early end, so that many bytes are looked at together.
+    let is_odd = |byte: u8| u8::from(!matches!(byte, b'\n' | b' '..=b'~'));
+    if !text.ends_with('\n') || text.bytes().fold(0, |odd, byte| odd | is_odd(byte)) != 0 {
         return None;
     }
     let mut entries = Vec::new();
@@ -77,10 +79,15 @@ struct Block {
     length: usize,
 }
 
+/// How many spaces a line begins with.
+fn spaces_of(line: &str) -> usize {
+    line.bytes().position(|byte| byte != b' ').unwrap_or(line.len())
+}
+
 /// The block that a text begins with. Its first line says how far it is indented.
 fn block(rest: &str) -> Option<Block> {
     let first = line_at(rest, 0)?;
-    let indent = first.len() - first.trim_start_matches(' ').len();
+    let indent = spaces_of(first);
     if indent == 0 || first.len() == indent {
         return None;
     }
@@ -91,7 +98,7 @@ fn block(rest: &str) -> Option<Block> {
         if line.is_empty() {
             empty += 1;
         } else {
-            let spaces = line.len() - line.trim_start_matches(' ').len();
+            let spaces = spaces_of(line);
             if spaces == line.len() || (spaces > 0 && spaces < indent) {
                 // A line of spaces alone, or one that is indented less.
                 return None;
@@ -99,7 +106,9 @@ fn block(rest: &str) -> Option<Block> {
             if spaces == 0 {
                 break;
             }
-            text.extend(std::iter::repeat_n('\n', empty));
+            for _ in 0..empty {
+                text.push('\n');
+            }
             empty = 0;
             text.push_str(line.get(indent..)?);
             text.push('\n');

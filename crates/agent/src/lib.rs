@@ -57,3 +57,10 @@ pub use builder::AgentBuilder;
 pub use conversation::Conversation;
 pub use error::AgentError;
 pub use limits::Limits;
+
+/// Runs the code of the documentation page as a test.
+#[cfg(doctest)]
+mod documentation {
+    #[doc = include_str!("../../../docs/agent.md")]
+    struct TheAgent;
+}

@@ -70,7 +70,7 @@ impl Session {
             actor.conversation.push(Message::System(text));
         }
         let before = self.spent.usage();
-        let (mut text, error) = self.run(actor, &turn).await;
+        let (mut text, mut error) = self.run(actor, &turn).await;
         let response = loop {
             let end = TurnEnd {
                 response: text,
@@ -85,7 +85,7 @@ impl Session {
             let Some(reason) = sent_back else { break outcome.into_parts().event.response };
             self.tell(&Update::SentBack { agent: &actor.who, reason: &reason });
             actor.conversation.push(Message::System(reason));
-            text = self.run(actor, &turn).await.0;
+            (text, error) = self.run(actor, &turn).await;
         };
         let after = self.spent.usage();
         let usage = tollgate_model::Usage {

@@ -82,7 +82,9 @@ impl Conversation {
     pub(crate) fn compact(&self, summary: String, kept: usize) {
         let mut state = self.lock();
         let from = state.messages.len().saturating_sub(kept);
-        let mut messages = vec![Message::System(summary)];
+        // No model takes a history in which nobody has said anything: then the summary is what was said.
+        let first = if kept == 0 { Message::User(summary) } else { Message::System(summary) };
+        let mut messages = vec![first];
         messages.extend(state.messages.drain(from..));
         state.messages.clone_from(&messages);
         drop(state);

@@ -30,8 +30,13 @@ impl Session {
         let model = Some(self.model.name().to_owned());
         let pre = CompactionPre { agent: actor.who.clone(), model: model.clone() };
         let outcome = self.dispatch(&actor.who, &operation, pre).await;
-        if !matches!(outcome.verdict, Hold::Proceed) {
-            return;
+        match &outcome.verdict {
+            Hold::Proceed => {}
+            Hold::Suppress { .. } => return,
+            Hold::Cancel { reason } => {
+                let message = format!("the history is not compacted: {reason}");
+                return self.tell(&Update::Notice { kind: "compaction", message: &message });
+            }
         }
         let before = outcome.extra.0.clone();
         let mut messages: Vec<Message> = history.into_iter().take(old).collect();

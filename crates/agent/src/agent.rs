@@ -124,7 +124,7 @@ impl Agent<Started> {
     /// Has the agent answer a prompt. Dropping the future cancels the turn: the model's call, the tools and the hooks
     /// that are under way end.
     pub async fn chat(&self, prompt: impl Into<String>) -> Result<Response, AgentError> {
-        self.run(Prompt { text: prompt.into(), trigger: None }).await
+        self.run(Prompt { text: prompt.into(), trigger: None }, None).await
     }
 
     /// As [`chat`](Self::chat), piece by piece. The last piece is the response.
@@ -134,10 +134,7 @@ impl Agent<Started> {
     ) -> impl Stream<Item = Result<Chunk, AgentError>> {
         let (sender, pieces) = mpsc::unbounded_channel();
         let prompt = Prompt { text: prompt.into(), trigger: None };
-        let turn = Box::pin(async move {
-            let _tap = self.state.session.tap(sender);
-            self.run(prompt).await.map(Chunk::Done)
-        });
+        let turn = Box::pin(async move { self.run(prompt, Some(sender)).await.map(Chunk::Done) });
         let under_way = UnderWay { pieces, turn: Some(turn), done: None };
         stream::unfold(under_way, |mut under_way| async move {
             let next = under_way.next().await?;
@@ -150,12 +147,18 @@ impl Agent<Started> {
     pub async fn next_triggered(&self) -> Result<Response, AgentError> {
         let mail = self.state.session.inbox.next().await;
         let text = if mail.is_of_agent { mail.shown() } else { mail.text };
-        self.run(Prompt { text, trigger: Some(mail.from) }).await
+        self.run(Prompt { text, trigger: Some(mail.from) }, None).await
     }
 
-    async fn run(&self, prompt: Prompt) -> Result<Response, AgentError> {
+    /// Runs a turn, once those before it are over. Its pieces go to `pieces`.
+    async fn run(
+        &self,
+        prompt: Prompt,
+        pieces: Option<mpsc::UnboundedSender<Chunk>>,
+    ) -> Result<Response, AgentError> {
         let Started { session, actor, turn, turns, cancelled, .. } = &self.state;
         let _one_at_a_time = turn.lock().await;
+        let _tap = pieces.map(|pieces| session.tap(pieces));
         let limits = &session.limits;
         if turns.fetch_add(1, Ordering::Relaxed) >= limits.turns {
             return Err(AgentError::TooManyTurns(limits.turns));

@@ -336,6 +336,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
         model,
         tools,
         person: config.person,
+        asking: tokio::sync::Mutex::new(()),
         grants,
         limits: config.limits,
         transcript: transcript.clone(),

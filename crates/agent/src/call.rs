@@ -118,6 +118,8 @@ impl Session {
     ) -> Result<Approved<ToolPre>, Refusal> {
         let call = pending.event().call.clone();
         let is_forced = pending.verdict().level == Level::ForceAsk;
+        // What they say to a call of the same message may be the answer to this one.
+        let _one_at_a_time = self.asking.lock().await;
         if !is_forced && self.grants.cover_with(&call, &overrides.at_once) {
             return Ok(pending.approve());
         }

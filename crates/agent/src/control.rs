@@ -73,6 +73,7 @@ impl Session {
             // No hook has an answer; a person may.
             Reply::Nothing => {
                 let limit = self.limits.person;
+                let _one_at_a_time = self.asking.lock().await;
                 match tokio::time::timeout(limit, self.person.answer(&questions)).await {
                     Ok(Some(responses)) => responses,
                     Ok(None) => return Err(refused("nobody is there to answer")),
@@ -91,6 +92,7 @@ impl Session {
             PermissionAction::ReadUrl => ResourceKind::ReadUrl,
         };
         let resource = Resource { kind, what: args.target };
+        let _one_at_a_time = self.asking.lock().await;
         let asked = self.person.permit(&resource, &args.reason);
         match tokio::time::timeout(self.limits.person, asked).await {
             Ok(Consent::Once | Consent::ForSession) => {

@@ -31,6 +31,8 @@ pub(crate) struct Session {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) tools: Cx,
     pub(crate) person: Arc<dyn Person>,
+    /// Held while the person is asked: they are asked one thing at a time.
+    pub(crate) asking: tokio::sync::Mutex<()>,
     pub(crate) grants: Grants,
     pub(crate) limits: Limits,
     pub(crate) transcript: Option<Arc<Transcript>>,

@@ -133,16 +133,15 @@ async fn a_call_that_takes_too_long_is_ended() {
 }
 
 #[tokio::test]
-async fn a_turn_that_takes_too_long_is_ended_and_the_next_one_works() {
+async fn a_turn_that_takes_too_long_is_ended() {
     let world = World::new(vec![Line::call("alone", json!({})), Line::say("ok")]);
     let builder = world.builder().tool(meet("alone", Arc::new(Barrier::new(2))));
-    let short = Duration::from_secs(1);
+    let short = Duration::from_millis(100);
     let agent = world.start(builder.limits(|limits| limits.turn_time = short)).await;
     let error = agent.chat("Go.").await.unwrap_err();
     assert!(matches!(error, AgentError::TooLong(_)), "{error}");
-    assert_eq!(agent.chat("On.").await.unwrap().text, "ok");
-    assert_eq!(results(&world, 1), ["the turn was cancelled before this call was over"]);
     agent.stop().await;
+    assert!(world.requests().len() <= 1);
 }
 
 /// The tools that the model was told of.

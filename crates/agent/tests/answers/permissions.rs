@@ -1,11 +1,18 @@
 //! What is permitted without a person being asked again, and by whom.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
 use serde_json::json;
-use tollgate_agent::person::Consent;
+use tollgate_agent::permission::Resource;
+use tollgate_agent::person::{Approval, Consent, Person};
+use tollgate_core::event::{Question, Responses};
+use tollgate_core::hook::BoxFuture;
 use tollgate_core::prelude::*;
 use tollgate_model::script::Line;
 
-use crate::scene::{Says, results};
+use crate::scene::{Says, exists, results};
 use crate::support::{World, run};
 
 /// Asks about each command, and about nothing else.
@@ -184,4 +191,112 @@ async fn a_model_can_ask_for_a_permission() {
         }
         agent.stop().await;
     }
+}
+
+/// A person who takes their time, and is not to be asked something else meanwhile.
+struct Slow {
+    consent: Consent,
+    asked: AtomicUsize,
+    is_busy: AtomicBool,
+}
+
+impl Slow {
+    fn new(consent: Consent) -> Arc<Self> {
+        let (asked, is_busy) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Arc::new(Self { consent, asked, is_busy })
+    }
+
+    async fn ask(&self) -> Consent {
+        assert!(!self.is_busy.swap(true, Ordering::SeqCst), "one question at a time");
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        self.is_busy.store(false, Ordering::SeqCst);
+        self.consent.clone()
+    }
+}
+
+struct Asked(Arc<Slow>);
+
+impl Person for Asked {
+    fn approve<'a>(&'a self, _: &'a Approval<'a>) -> BoxFuture<'a, Consent> {
+        Box::pin(self.0.ask())
+    }
+
+    fn permit<'a>(&'a self, _: &'a Resource, _: &'a str) -> BoxFuture<'a, Consent> {
+        Box::pin(self.0.ask())
+    }
+
+    fn answer<'a>(&'a self, _: &'a [Question]) -> BoxFuture<'a, Option<Responses>> {
+        Box::pin(async {
+            self.0.ask().await;
+            None
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_person_is_asked_one_thing_at_a_time_and_no_same_thing_twice() {
+    let command = json!({"CommandLine": "echo hi", "WaitMsBeforeAsync": 10_000});
+    let questions = json!({"Questions": [{"Question": "Why?", "Options": []}]});
+    let permission = json!({"Action": "command", "Target": "ls", "Reason": "to see"});
+    let all = Line::call("run_command", command.clone())
+        .and_call("run_command", command)
+        .and_call("ask_question", questions)
+        .and_call("ask_permission", permission);
+    for (consent, times) in [(Consent::ForSession, 3), (Consent::Once, 4)] {
+        let world = World::new(vec![all.clone(), Line::say("ok")]);
+        let person = Slow::new(consent);
+        let builder = world.builder().person(Asked(Arc::clone(&person))).hook(ask());
+        let agent = world.start(builder).await;
+        agent.chat("Go.").await.unwrap();
+        let results = results(&world, 1);
+        assert!(results[..2].iter().all(|result| result.contains("hi")), "{results:?}");
+        assert_eq!(person.asked.load(Ordering::SeqCst), times);
+        agent.stop().await;
+    }
+}
+
+/// A person who never answers.
+struct Away;
+
+impl Person for Away {
+    fn approve<'a>(&'a self, _: &'a Approval<'a>) -> BoxFuture<'a, Consent> {
+        Box::pin(std::future::pending())
+    }
+
+    fn permit<'a>(&'a self, _: &'a Resource, _: &'a str) -> BoxFuture<'a, Consent> {
+        Box::pin(std::future::pending())
+    }
+
+    fn answer<'a>(&'a self, _: &'a [Question]) -> BoxFuture<'a, Option<Responses>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn a_person_who_does_not_answer_in_time_has_said_no() {
+    let questions = json!({"Questions": [{"Question": "Why?", "Options": []}]});
+    let permission = json!({"Action": "command", "Target": "ls", "Reason": "to see"});
+    let world = World::new(vec![
+        run("touch made")
+            .and_call("ask_question", questions)
+            .and_call("ask_permission", permission),
+        Line::say("ok"),
+    ]);
+    let short = Duration::from_millis(20);
+    let builder = world.builder().person(Away).limits(|limits| limits.person = short);
+    let agent = world.start(builder.hook(ask())).await;
+    agent.chat("Go.").await.unwrap();
+    assert_eq!(
+        results(&world, 1),
+        [
+            "nobody answered in time whether this may be done",
+            "the questions were refused: nobody answered in time",
+            "command(ls) is not granted: nobody answered in time",
+        ]
+    );
+    assert!(!exists(&world.path("made")));
+    agent.stop().await;
 }

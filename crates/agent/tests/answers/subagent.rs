@@ -152,11 +152,11 @@ async fn an_answer_from_the_background_comes_as_a_message() {
     }));
     // It is still at work when the turn ends.
     let gate = Arc::new(Semaphore::new(0));
-    let held = Arc::clone(&gate);
+    let opened = Arc::clone(&gate);
     let hold = decide_async("hold", move |_, _: &SubagentStop| {
-        let held = Arc::clone(&held);
+        let opened = Arc::clone(&opened);
         async move {
-            drop(held.acquire().await?);
+            drop(opened.acquire().await?);
             Ok(Decision::none())
         }
     });

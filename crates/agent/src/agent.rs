@@ -251,7 +251,7 @@ impl Agent<Started> {
         let _no_turn = turn.lock().await;
         drop(watcher);
         session.schedules.end_all();
-        session.subagents.end_all();
+        session.subagents.shutdown().await;
         if let Some(triggers) = triggers {
             triggers.stop().await;
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::{Mutex as TurnLock, Notify};
+use tokio::sync::{Mutex as TurnLock, Notify, watch};
 use tollgate_config::hooks::Hooks;
 use tollgate_config::load::Setup;
 use tollgate_core::audit::AuditSink;
@@ -356,6 +356,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
         conversation,
         invocations: AtomicU64::new(0),
         inbox: Inbox::default(),
+        ended: watch::Sender::new(false),
     });
     let start =
         SessionStart { agent: actor.who.clone(), model: Some(session.model.name().to_owned()) };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
 use tollgate_core::EventRef;
 use tollgate_core::event::{Agent as Who, Event, Failure, Notification};
 use tollgate_core::runner::Outcome;
@@ -59,6 +60,20 @@ pub(crate) struct Actor {
     pub(crate) invocations: AtomicU64,
     /// What others have sent to a subagent. What is sent to the session's own agent is in the session's inbox.
     pub(crate) inbox: Inbox,
+    /// Whether somebody has ended it.
+    pub(crate) ended: watch::Sender<bool>,
+}
+
+impl Actor {
+    pub(crate) fn is_ended(&self) -> bool {
+        *self.ended.borrow()
+    }
+
+    /// Waits until somebody ends it.
+    pub(crate) async fn end(&self) {
+        // The sender is here, so that this does not fail.
+        let _ = self.ended.subscribe().wait_for(|is_ended| *is_ended).await;
+    }
 }
 
 impl std::fmt::Debug for Actor {

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
-use tokio::task::AbortHandle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tollgate_core::event::{Agent as Who, SubagentStart, SubagentStop};
 use tollgate_core::verdict::Pass;
 use tollgate_core::{OperationContext, TurnContext};
@@ -17,6 +18,7 @@ use tollgate_tools::control::{
 
 use crate::conversation::Conversation;
 use crate::inbox::Mail;
+use crate::limits::Limits;
 use crate::session::{Actor, Session};
 use crate::toolbox::Toolbox;
 use crate::turn::Ended;
@@ -50,8 +52,19 @@ struct Subagent {
     role: Option<String>,
     parent: String,
     status: Status,
-    /// Ends it, where it runs in the background.
-    abort: Option<AbortHandle>,
+    /// What it runs in, where that is the background.
+    task: Option<JoinHandle<()>>,
+}
+
+impl Subagent {
+    /// Ends it, whoever waits for it.
+    fn end(&mut self) {
+        self.status = Status::Ended;
+        self.actor.ended.send_replace(true);
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,19 +97,34 @@ impl Subagents {
         }
     }
 
-    /// Ends all that run in the background.
-    pub(crate) fn end_all(&self) -> usize {
-        let mut ended = 0;
-        for agent in &mut self.lock().agents {
-            if agent.status != Status::Ended {
-                ended += 1;
-            }
-            agent.status = Status::Ended;
-            if let Some(abort) = agent.abort.take() {
-                abort.abort();
-            }
+    /// Whether one more may run.
+    fn has_room(state: &State, limits: &Limits) -> Result<(), String> {
+        let running = state.agents.iter().filter(|agent| agent.status == Status::Running).count();
+        if running >= limits.parallel_subagents {
+            return Err(format!("{running} subagents run already: wait until one of them is done"));
         }
-        ended
+        Ok(())
+    }
+
+    /// Ends all of them.
+    pub(crate) fn end_all(&self) -> usize {
+        let mut state = self.lock();
+        let running = state.agents.iter_mut().filter(|agent| agent.status != Status::Ended);
+        running.map(Subagent::end).count()
+    }
+
+    /// Ends all of them, and waits until they have ended.
+    pub(crate) async fn shutdown(&self) {
+        loop {
+            self.end_all();
+            let tasks: Vec<_> =
+                self.lock().agents.iter_mut().filter_map(|agent| agent.task.take()).collect();
+            if tasks.is_empty() {
+                return;
+            }
+            // One that was in the middle of a step may have started another meanwhile.
+            futures_util::future::join_all(tasks).await;
+        }
     }
 }
 
@@ -169,10 +197,7 @@ impl Session {
         if state.agents.len() >= limits.subagents {
             return Err(format!("this session has had its {} subagents", limits.subagents));
         }
-        let running = state.agents.iter().filter(|agent| agent.status == Status::Running).count();
-        if running >= limits.parallel_subagents {
-            return Err(format!("{running} subagents run already: wait until one of them is done"));
-        }
+        Subagents::has_room(&state, limits)?;
         let (kind, instructions, tools) = match &args.name {
             None => ("self".to_owned(), parent.instructions.clone(), None),
             Some(name) => {
@@ -206,6 +231,7 @@ impl Session {
             conversation,
             invocations: AtomicU64::new(0),
             inbox: crate::inbox::Inbox::default(),
+            ended: watch::Sender::new(false),
         });
         state.agents.push(Subagent {
             actor: Arc::clone(&actor),
@@ -213,12 +239,12 @@ impl Session {
             role: args.role.clone(),
             parent: parent.who.id.clone(),
             status: Status::Running,
-            abort: None,
+            task: None,
         });
         Ok((actor, kind))
     }
 
-    /// Has a subagent do something, and gives its answer once hooks let it through.
+    /// Has a subagent do something, until it is done or ended.
     async fn delegate(
         self: &Arc<Self>,
         child: &Actor,
@@ -227,6 +253,21 @@ impl Session {
         prompt: String,
     ) -> Result<Value, String> {
         let _running = Running { subagents: &self.subagents, id: &child.who.id };
+        tokio::select! {
+            biased;
+            () = child.end() => Err("it was ended".to_owned()),
+            answer = self.delegated(child, kind, turn, prompt) => answer,
+        }
+    }
+
+    /// Has a subagent do something, and gives its answer once hooks let it through.
+    async fn delegated(
+        self: &Arc<Self>,
+        child: &Actor,
+        kind: &str,
+        turn: &TurnContext,
+        prompt: String,
+    ) -> Result<Value, String> {
         let operation = turn.operation();
         let model = Some(self.model.name().to_owned());
         let start =
@@ -278,6 +319,9 @@ impl Session {
             // A turn of its own: that of its parent may be over before.
             let turn = session.cx.turn();
             let answer = session.delegate(&child, &kind, &turn, prompt).await;
+            if child.is_ended() {
+                return;
+            }
             let text = match answer {
                 Ok(Value::String(text)) => text,
                 Ok(other) => other.to_string(),
@@ -288,7 +332,7 @@ impl Session {
         });
         let mut state = self.subagents.lock();
         if let Some(agent) = state.agents.iter_mut().find(|agent| agent.actor.who.id == id) {
-            agent.abort = Some(task.abort_handle());
+            agent.task = Some(task);
         }
     }
 
@@ -321,17 +365,21 @@ impl Session {
         if recipient == Who::default().id {
             return sent(self.inbox.put(mail));
         }
-        let found = {
-            let state = self.subagents.lock();
-            let found = state.agents.iter().find(|agent| agent.actor.who.id == recipient);
-            found.map(|agent| (Arc::clone(&agent.actor), agent.kind.clone(), agent.status))
+        let mut state = self.subagents.lock();
+        let has_room = Subagents::has_room(&state, &self.limits);
+        let found = state.agents.iter_mut().find(|agent| agent.actor.who.id == recipient);
+        let Some(agent) = found else {
+            return Err(format!("there is no agent `{recipient}`: manage_subagents lists them"));
         };
-        match found {
-            None => Err(format!("there is no agent `{recipient}`: manage_subagents lists them")),
-            Some((_, _, Status::Ended)) => Err(format!("`{recipient}` has ended")),
-            Some((child, _, Status::Running)) => sent(child.inbox.put(mail)),
-            Some((child, kind, Status::Idle)) => {
-                self.subagents.set(&recipient, Status::Running);
+        match agent.status {
+            Status::Ended => Err(format!("`{recipient}` has ended")),
+            Status::Running => sent(agent.actor.inbox.put(mail)),
+            Status::Idle => {
+                has_room?;
+                // Under the lock: whoever sends at the same time finds it running.
+                agent.status = Status::Running;
+                let (child, kind) = (Arc::clone(&agent.actor), agent.kind.clone());
+                drop(state);
                 self.in_background(child, kind, mail.shown());
                 Ok(Value::from("sent; its answer comes as a message"))
             }
@@ -370,10 +418,7 @@ impl Session {
                 let Some(agent) = agents.find(|agent| agent.actor.who.id == id) else {
                     return Err(format!("there is no subagent `{id}`"));
                 };
-                agent.status = Status::Ended;
-                if let Some(abort) = agent.abort.take() {
-                    abort.abort();
-                }
+                agent.end();
                 Ok(Value::from(format!("`{id}` has ended")))
             }
         }

@@ -293,10 +293,16 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
     let who = Who::default();
     let info = session_info(&config)?;
     let transcript = open_transcript(&info)?;
-    let history = match &config.resume {
-        Some(path) => transcript::history(&transcript::read(path)?.0, &who.id),
-        None => Vec::new(),
-    };
+    let mut history = Vec::new();
+    let mut is_written = true;
+    if let Some(path) = &config.resume {
+        let lines = transcript::read(path)?.0;
+        history = transcript::history(&lines, &who.id);
+        let is_same = info.transcript.as_ref().is_some_and(|own| {
+            path.canonicalize().is_ok_and(|path| path.as_path() == Path::new(own))
+        });
+        is_written = is_same && history.len() == transcript::said(&lines, &who.id).len();
+    }
     let mut servers = Vec::new();
     for server in std::mem::take(&mut config.servers) {
         servers.push(Arc::new(Server::connect(server).await?));
@@ -329,6 +335,10 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
                 workspaces: info.workspaces.clone(),
             },
         );
+        // Whoever goes on from here another time finds all of it.
+        if !is_written {
+            transcript.write(&who, Entry::Compacted { messages: history.clone() });
+        }
     }
     let session = Arc::new(Session {
         runner,

@@ -168,8 +168,15 @@ pub fn read(path: &Path) -> Result<(Vec<Line>, usize), TranscriptError> {
     }
 }
 
-/// What an agent has in its history, by its transcript.
+/// What an agent has in its history, by its transcript. A call that was cut off is answered.
 pub fn history(lines: &[Line], agent: &str) -> Vec<Message> {
+    let mut history = said(lines, agent);
+    complete(&mut history);
+    history
+}
+
+/// The same, as far as it was written.
+pub(crate) fn said(lines: &[Line], agent: &str) -> Vec<Message> {
     let mut history: Vec<Message> = Vec::new();
     for line in lines.iter().filter(|line| line.agent.id == agent) {
         match &line.entry {
@@ -178,7 +185,6 @@ pub fn history(lines: &[Line], agent: &str) -> Vec<Message> {
             _ => {}
         }
     }
-    complete(&mut history);
     history
 }
 

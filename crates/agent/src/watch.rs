@@ -1,12 +1,13 @@
 //! Loading hook files again when they change.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::{EventKind, RecursiveMode, Watcher as _};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
-use tollgate_config::hooks::Hooks;
+use tollgate_config::hooks::{Hooks, Reloaded};
 
 use crate::error::AgentError;
 use crate::update::{Listener, Update};
@@ -17,7 +18,6 @@ const QUIET: Duration = Duration::from_millis(200);
 /// Watches the places of hook files as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    _watcher: notify::RecommendedWatcher,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -30,7 +30,6 @@ impl Drop for Watcher {
 impl Watcher {
     pub(crate) fn start(hooks: &Arc<Hooks>, listener: &Listener) -> Result<Self, AgentError> {
         let (sender, mut changed) = mpsc::channel(1);
-        let failed = |error: notify::Error| AgentError::Watch(error.to_string());
         let mut watcher =
             notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
                 let matters = event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)));
@@ -39,20 +38,8 @@ impl Watcher {
                     let _ = sender.try_send(());
                 }
             })
-            .map_err(failed)?;
-        for directory in hooks.directories() {
-            // What is not there yet is seen through the directory that it would be in.
-            if let Some(there) = directory.ancestors().find(|path| path.is_dir()) {
-                let mode = if there == directory.as_path() {
-                    RecursiveMode::Recursive
-                } else {
-                    RecursiveMode::NonRecursive
-                };
-                if there != Path::new("/") {
-                    watcher.watch(there, mode).map_err(failed)?;
-                }
-            }
-        }
+            .map_err(|error| AgentError::Watch(error.to_string()))?;
+        watch(&mut watcher, hooks).map_err(|error| AgentError::Watch(error.to_string()))?;
         let (hooks, listener) = (Arc::clone(hooks), Arc::clone(listener));
         let task = tokio::spawn(async move {
             while changed.recv().await.is_some() {
@@ -60,22 +47,59 @@ impl Watcher {
                 {
                 }
                 let again = Arc::clone(&hooks);
-                let Ok(reloaded) = tokio::task::spawn_blocking(move || again.reload()).await else {
-                    continue;
-                };
-                let message = if reloaded.is_in_force {
-                    format!("hook files were loaded again: version {}", reloaded.found.version)
-                } else {
-                    let first = reloaded.found.diagnostics.iter().find(|it| it.is_error());
-                    let why = first.map(tollgate_config::diagnostic::Diagnostic::line);
-                    format!(
-                        "hook files have changed and do not load; what was in force stays: {}",
-                        why.unwrap_or_default()
-                    )
-                };
-                listener(&Update::Notice { kind: "hooks", message: &message });
+                let loaded = tokio::task::spawn_blocking(move || {
+                    // First, so that what changes after the files were read is seen.
+                    let watched = watch(&mut watcher, &again);
+                    (watcher, watched, again.reload())
+                });
+                let Ok((same, watched, reloaded)) = loaded.await else { return };
+                watcher = same;
+                listener(&Update::Notice { kind: "hooks", message: &said_of(&reloaded) });
+                if let Err(error) = watched {
+                    let message = AgentError::Watch(error.to_string()).to_string();
+                    listener(&Update::Notice { kind: "hooks", message: &message });
+                }
             }
         });
-        Ok(Self { _watcher: watcher, task })
+        Ok(Self { task })
     }
+}
+
+/// Watches the directories that hook files are in. What is not there yet is seen through the directory that it would be
+/// in.
+fn watch(watcher: &mut RecommendedWatcher, hooks: &Hooks) -> notify::Result<()> {
+    let mut before = BTreeMap::new();
+    loop {
+        let mut places: BTreeMap<PathBuf, RecursiveMode> = BTreeMap::new();
+        for directory in hooks.directories() {
+            let Some(there) = directory.ancestors().find(|path| path.is_dir()) else { continue };
+            let is_whole = there == directory.as_path();
+            if is_whole {
+                places.insert(there.to_owned(), RecursiveMode::Recursive);
+            } else if there != Path::new("/") {
+                places.entry(there.to_owned()).or_insert(RecursiveMode::NonRecursive);
+            }
+        }
+        // A directory may have been made before the one that it is in was watched: then there is more to watch.
+        if places == before {
+            return Ok(());
+        }
+        for (place, mode) in &places {
+            match watcher.watch(place, *mode) {
+                // It is gone again, and then its parent is looked at.
+                Err(_) if !place.is_dir() => {}
+                watched => watched?,
+            }
+        }
+        before = places;
+    }
+}
+
+fn said_of(reloaded: &Reloaded) -> String {
+    if reloaded.is_in_force {
+        return format!("hook files were loaded again: version {}", reloaded.found.version);
+    }
+    let first = reloaded.found.diagnostics.iter().find(|it| it.is_error());
+    let why = first.map(tollgate_config::diagnostic::Diagnostic::line).unwrap_or_default();
+    format!("hook files have changed and do not load; what was in force stays: {why}")
 }

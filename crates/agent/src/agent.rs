@@ -15,7 +15,7 @@ use tollgate_core::{Registration, Runner, SessionInfo};
 use tollgate_mcp::Server;
 use tollgate_model::Usage;
 
-use crate::builder::{AgentBuilder, Config};
+use crate::builder::{AgentBuilder, Config, Pump};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::permission::Grants;
@@ -85,7 +85,7 @@ pub struct Started {
     pub(crate) hooks: Option<Arc<Hooks>>,
     pub(crate) servers: Vec<Arc<Server>>,
     pub(crate) triggers: Option<Triggers>,
-    pub(crate) pump: Option<tokio::task::JoinHandle<()>>,
+    pub(crate) pump: Option<Pump>,
     pub(crate) watcher: Option<crate::watch::Watcher>,
     /// One turn at a time.
     pub(crate) turn: TurnLock<()>,
@@ -255,9 +255,7 @@ impl Agent<Started> {
         if let Some(triggers) = triggers {
             triggers.stop().await;
         }
-        if let Some(pump) = pump {
-            pump.abort();
-        }
+        drop(pump);
         session.tools.tasks.shutdown().await;
         let end =
             SessionEnd { agent: actor.who.clone(), model: Some(session.model.name().to_owned()) };

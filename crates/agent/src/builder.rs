@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Mutex as TurnLock, Notify, watch};
+use tokio::task::JoinHandle;
 use tollgate_config::hooks::Hooks;
 use tollgate_config::load::Setup;
 use tollgate_core::audit::AuditSink;
@@ -33,7 +34,7 @@ use crate::session::{Actor, Session, Spent};
 use crate::subagent::{Kind as SubagentKind, Subagents};
 use crate::toolbox::{Offer, Toolbox, mcp_name};
 use crate::transcript::{self, Entry, Transcript};
-use crate::trigger::{Options, Trigger, Triggers};
+use crate::trigger::{Fired, Options, Trigger, Triggers};
 use crate::update::{Listener, Update};
 use crate::watch::Watcher;
 
@@ -354,7 +355,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
         subagents: Subagents::with_kinds(config.subagents),
         schedules: Schedules::default(),
         spent: Spent::default(),
-        inbox: Inbox::default(),
+        inbox: Arc::default(),
         tap: Mutex::new(None),
         injected: AtomicU64::new(0),
     });
@@ -553,41 +554,58 @@ fn check_governed(
     }
 }
 
+/// Carries the messages of triggers to the agent, as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Pump(JoinHandle<()>);
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Starts the triggers, and what carries their messages to the agent.
 fn start_triggers(
     triggers: Vec<Arc<dyn Trigger>>,
     session: &Arc<Session>,
-) -> (Option<Triggers>, Option<tokio::task::JoinHandle<()>>) {
+) -> (Option<Triggers>, Option<Pump>) {
     if triggers.is_empty() {
         return (None, None);
     }
     let (triggers, mut fired, mut problems) = Triggers::start(triggers, Options::default());
+    let inbox = Arc::clone(&session.inbox);
     let session = Arc::downgrade(session);
     let pump = tokio::spawn(async move {
         loop {
-            let next = tokio::select! {
-                Some(fired) = fired.recv() => Ok(fired),
-                Some(problem) = problems.recv() => Err(problem),
+            let message = async {
+                inbox.room().await;
+                fired.recv().await
+            };
+            let problem = tokio::select! {
+                Some(fired) = message => {
+                    inbox.put(mail_of(fired));
+                    continue;
+                }
+                Some(problem) = problems.recv() => problem,
                 else => break,
             };
             let Some(session) = session.upgrade() else { break };
-            match next {
-                Ok(fired) => {
-                    let mail =
-                        Mail { from: fired.trigger, text: fired.message, is_of_agent: false };
-                    session.inbox.put(mail);
-                }
-                Err(problem) => {
-                    let again = match problem.restarts_in {
-                        Some(wait) => format!("it is started again in {wait:?}"),
-                        None => "it is not started again".to_owned(),
-                    };
-                    let message = format!("{}: {}; {again}", problem.trigger, problem.error);
-                    let (who, turn) = (Who::default(), session.cx.turn());
-                    session.notify(&who, &turn, "trigger", &message).await;
-                }
-            }
+            let again = match problem.restarts_in {
+                Some(wait) => format!("it is started again in {wait:?}"),
+                None => "it is not started again".to_owned(),
+            };
+            let message = format!("{}: {}; {again}", problem.trigger, problem.error);
+            let (who, turn) = (Who::default(), session.cx.turn());
+            session.notify(&who, &turn, "trigger", &message).await;
         }
     });
-    (Some(triggers), Some(pump))
+    (Some(triggers), Some(Pump(pump)))
+}
+
+fn mail_of(fired: Fired) -> Mail {
+    let Fired { trigger, mut message, missed } = fired;
+    if missed > 0 {
+        message.push_str(&format!("\n[{missed} messages before this one are lost]"));
+    }
+    Mail { from: trigger, text: message, is_of_agent: false }
 }

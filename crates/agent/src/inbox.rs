@@ -30,6 +30,7 @@ impl Mail {
 pub(crate) struct Inbox {
     waiting: Mutex<VecDeque<Mail>>,
     arrived: Notify,
+    taken: Notify,
 }
 
 impl Inbox {
@@ -48,6 +49,18 @@ impl Inbox {
         has_room
     }
 
+    /// Waits until no message of a trigger waits. Those that come meanwhile take up the room of their triggers, and no
+    /// other's.
+    pub(crate) async fn room(&self) {
+        loop {
+            let taken = self.taken.notified();
+            if self.lock().iter().all(|mail| mail.is_of_agent) {
+                return;
+            }
+            taken.await;
+        }
+    }
+
     /// What other agents have sent.
     pub(crate) fn take_of_agents(&self) -> Vec<Mail> {
         let mut waiting = self.lock();
@@ -63,6 +76,7 @@ impl Inbox {
         loop {
             let arrived = self.arrived.notified();
             if let Some(mail) = self.lock().pop_front() {
+                self.taken.notify_one();
                 return mail;
             }
             arrived.await;

@@ -42,7 +42,7 @@ pub(crate) struct Session {
     pub(crate) schedules: Schedules,
     pub(crate) spent: Spent,
     /// What others have sent to the session's own agent.
-    pub(crate) inbox: Inbox,
+    pub(crate) inbox: Arc<Inbox>,
     /// Who takes what the model says, piece by piece.
     pub(crate) tap: Mutex<Option<UnboundedSender<Chunk>>>,
     /// A number for each call that hooks put in.

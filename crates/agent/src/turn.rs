@@ -140,7 +140,7 @@ impl Session {
                 let limit = self.limits.tokens.unwrap_or_default();
                 return Ended::Error(format!("the session has used its {limit} tokens"));
             }
-            let inbox = if actor.who.depth == 0 { &self.inbox } else { &actor.inbox };
+            let inbox = if actor.who.depth == 0 { &*self.inbox } else { &actor.inbox };
             for mail in inbox.take_of_agents() {
                 actor.conversation.push(Message::User(mail.shown()));
             }

@@ -17,9 +17,20 @@ pub struct Witness {
 impl Witness {
     /// The hook. It is asked before all others, so that it also sees what they deny.
     pub fn hook(&self) -> Registration {
+        self.hook_on(|_| true)
+    }
+
+    /// The same without the events whose hooks only watch. Those run in threads of their own, for which a clock that is
+    /// paused does not wait.
+    pub fn asked(&self) -> Registration {
+        self.hook_on(|kind| kind.rule(Dialect::Native).is_some_and(|it| it.mode != Mode::Inspect))
+    }
+
+    fn hook_on(&self, wanted: impl Fn(Kind) -> bool) -> Registration {
         let handler = Arc::new(self.clone());
         let hook = Registration::named("witness").priority(-1_000);
-        Kind::ALL.iter().fold(hook, |hook, kind| hook.and_on_kind(*kind, Arc::clone(&handler)))
+        let kinds = Kind::ALL.iter().filter(|kind| wanted(**kind));
+        kinds.fold(hook, |hook, kind| hook.and_on_kind(*kind, Arc::clone(&handler)))
     }
 
     pub fn lines(&self) -> Vec<String> {

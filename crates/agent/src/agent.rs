@@ -15,10 +15,11 @@ use tollgate_core::{Registration, Runner, SessionInfo};
 use tollgate_mcp::Server;
 use tollgate_model::Usage;
 
-use crate::builder::{AgentBuilder, Config, Pump};
+use crate::builder::{AgentBuilder, Config};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::permission::Grants;
+use crate::pump::Pump;
 use crate::session::{Actor, Session};
 use crate::transcript::Entry;
 use crate::trigger::Triggers;

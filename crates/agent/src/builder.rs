@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Mutex as TurnLock, Notify, watch};
-use tokio::task::JoinHandle;
 use tollgate_config::hooks::Hooks;
 use tollgate_config::load::Setup;
 use tollgate_core::audit::AuditSink;
@@ -19,22 +18,23 @@ use tollgate_core::runner::RunnerBuilder;
 use tollgate_core::tools::{self, Access};
 use tollgate_core::{Kind, Mode, Registration, Runner, SessionContext, SessionInfo};
 use tollgate_mcp::{Server, ServerConfig};
-use tollgate_model::{Model, ToolSpec};
+use tollgate_model::{Message, Model, ToolSpec};
 use tollgate_tools::{Cx, Spec, TaskLimits, Tasks, Tool, Workspaces, built_in, control};
 
 use crate::agent::{Agent, Started, Unstarted};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::inbox::{Inbox, Mail};
+use crate::inbox::Inbox;
 use crate::limits::Limits;
 use crate::permission::{GrantedBy, Grants, Resource};
 use crate::person::{Nobody, Person};
+use crate::pump;
 use crate::schedule::Schedules;
 use crate::session::{Actor, Session, Spent};
 use crate::subagent::{Kind as SubagentKind, Subagents};
 use crate::toolbox::{Offer, Toolbox, mcp_name};
 use crate::transcript::{self, Entry, Transcript};
-use crate::trigger::{Fired, Options, Trigger, Triggers};
+use crate::trigger::Trigger;
 use crate::update::{Listener, Update};
 use crate::watch::Watcher;
 
@@ -294,16 +294,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
     let who = Who::default();
     let info = session_info(&config)?;
     let transcript = open_transcript(&info)?;
-    let mut history = Vec::new();
-    let mut is_written = true;
-    if let Some(path) = &config.resume {
-        let lines = transcript::read(path)?.0;
-        history = transcript::history(&lines, &who.id);
-        let is_same = info.transcript.as_ref().is_some_and(|own| {
-            path.canonicalize().is_ok_and(|path| path.as_path() == Path::new(own))
-        });
-        is_written = is_same && history.len() == transcript::said(&lines, &who.id).len();
-    }
+    let (history, is_written) = resumed(&config, &info, &who)?;
     let mut servers = Vec::new();
     for server in std::mem::take(&mut config.servers) {
         servers.push(Arc::new(Server::connect(server).await?));
@@ -373,9 +364,9 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
         SessionStart { agent: actor.who.clone(), model: Some(session.model.name().to_owned()) };
     let outcome = session.dispatch(&actor.who, &session.cx, start).await;
     for text in &outcome.extra.0 {
-        actor.conversation.push(tollgate_model::Message::System(text.clone()));
+        actor.conversation.push(Message::System(text.clone()));
     }
-    let (triggers, pump) = start_triggers(config.triggers, &session);
+    let (triggers, pump) = pump::start(config.triggers, &session);
     Ok(Agent {
         state: Started {
             session,
@@ -391,6 +382,23 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
             facet: Mutex::new("default".to_owned()),
         },
     })
+}
+
+/// The history of the session that this one goes on with, and whether it stands in the transcript as it is.
+fn resumed(
+    config: &Config,
+    info: &SessionInfo,
+    who: &Who,
+) -> Result<(Vec<Message>, bool), AgentError> {
+    let Some(path) = &config.resume else { return Ok((Vec::new(), true)) };
+    let lines = transcript::read(path)?.0;
+    let history = transcript::history(&lines, &who.id);
+    let is_same = info
+        .transcript
+        .as_ref()
+        .is_some_and(|own| path.canonicalize().is_ok_and(|path| path.as_path() == Path::new(own)));
+    let is_written = is_same && history.len() == transcript::said(&lines, &who.id).len();
+    Ok((history, is_written))
 }
 
 fn session_info(config: &Config) -> Result<SessionInfo, AgentError> {
@@ -552,60 +560,4 @@ fn check_governed(
         }
         None => Ok(()),
     }
-}
-
-/// Carries the messages of triggers to the agent, as long as it lives.
-#[derive(Debug)]
-pub(crate) struct Pump(JoinHandle<()>);
-
-impl Drop for Pump {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// Starts the triggers, and what carries their messages to the agent.
-fn start_triggers(
-    triggers: Vec<Arc<dyn Trigger>>,
-    session: &Arc<Session>,
-) -> (Option<Triggers>, Option<Pump>) {
-    if triggers.is_empty() {
-        return (None, None);
-    }
-    let (triggers, mut fired, mut problems) = Triggers::start(triggers, Options::default());
-    let inbox = Arc::clone(&session.inbox);
-    let session = Arc::downgrade(session);
-    let pump = tokio::spawn(async move {
-        loop {
-            let message = async {
-                inbox.room().await;
-                fired.recv().await
-            };
-            let problem = tokio::select! {
-                Some(fired) = message => {
-                    inbox.put(mail_of(fired));
-                    continue;
-                }
-                Some(problem) = problems.recv() => problem,
-                else => break,
-            };
-            let Some(session) = session.upgrade() else { break };
-            let again = match problem.restarts_in {
-                Some(wait) => format!("it is started again in {wait:?}"),
-                None => "it is not started again".to_owned(),
-            };
-            let message = format!("{}: {}; {again}", problem.trigger, problem.error);
-            let (who, turn) = (Who::default(), session.cx.turn());
-            session.notify(&who, &turn, "trigger", &message).await;
-        }
-    });
-    (Some(triggers), Some(Pump(pump)))
-}
-
-fn mail_of(fired: Fired) -> Mail {
-    let Fired { trigger, mut message, missed } = fired;
-    if missed > 0 {
-        message.push_str(&format!("\n[{missed} messages before this one are lost]"));
-    }
-    Mail { from: trigger, text: message, is_of_agent: false }
 }

@@ -42,6 +42,7 @@ mod limits;
 pub mod permission;
 pub mod person;
 mod preview;
+mod pump;
 mod schedule;
 mod session;
 mod subagent;

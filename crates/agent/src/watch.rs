@@ -30,16 +30,15 @@ impl Drop for Watcher {
 impl Watcher {
     pub(crate) fn start(hooks: &Arc<Hooks>, listener: &Listener) -> Result<Self, AgentError> {
         let (sender, mut changed) = mpsc::channel(1);
-        let mut watcher =
-            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                let matters = event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)));
-                if matters {
-                    // One that waits stands for all.
-                    let _ = sender.try_send(());
-                }
-            })
-            .map_err(|error| AgentError::Watch(error.to_string()))?;
-        watch(&mut watcher, hooks).map_err(|error| AgentError::Watch(error.to_string()))?;
+        let mut eye = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let matters = event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)));
+            if matters {
+                // One that waits stands for all.
+                let _ = sender.try_send(());
+            }
+        })
+        .map_err(|error| AgentError::Watch(error.to_string()))?;
+        watch(&mut eye, hooks).map_err(|error| AgentError::Watch(error.to_string()))?;
         let (hooks, listener) = (Arc::clone(hooks), Arc::clone(listener));
         let task = tokio::spawn(async move {
             while changed.recv().await.is_some() {
@@ -49,13 +48,13 @@ impl Watcher {
                 let again = Arc::clone(&hooks);
                 let loaded = tokio::task::spawn_blocking(move || {
                     // First, so that what changes after the files were read is seen.
-                    let watched = watch(&mut watcher, &again);
-                    (watcher, watched, again.reload())
+                    let result = watch(&mut eye, &again);
+                    (eye, result, again.reload())
                 });
-                let Ok((same, watched, reloaded)) = loaded.await else { return };
-                watcher = same;
+                let Ok((same, result, reloaded)) = loaded.await else { return };
+                eye = same;
                 listener(&Update::Notice { kind: "hooks", message: &said_of(&reloaded) });
-                if let Err(error) = watched {
+                if let Err(error) = result {
                     let message = AgentError::Watch(error.to_string()).to_string();
                     listener(&Update::Notice { kind: "hooks", message: &message });
                 }
@@ -67,7 +66,7 @@ impl Watcher {
 
 /// Watches the directories that hook files are in. What is not there yet is seen through the directory that it would be
 /// in.
-fn watch(watcher: &mut RecommendedWatcher, hooks: &Hooks) -> notify::Result<()> {
+fn watch(eye: &mut RecommendedWatcher, hooks: &Hooks) -> notify::Result<()> {
     let mut before = BTreeMap::new();
     loop {
         let mut places: BTreeMap<PathBuf, RecursiveMode> = BTreeMap::new();
@@ -85,10 +84,10 @@ fn watch(watcher: &mut RecommendedWatcher, hooks: &Hooks) -> notify::Result<()> 
             return Ok(());
         }
         for (place, mode) in &places {
-            match watcher.watch(place, *mode) {
+            match eye.watch(place, *mode) {
                 // It is gone again, and then its parent is looked at.
                 Err(_) if !place.is_dir() => {}
-                watched => watched?,
+                result => result?,
             }
         }
         before = places;

@@ -22,7 +22,7 @@ use tokio::sync::Barrier;
 use tollgate_agent::update::Update;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
-use tollgate_core::audit::{AuditSink, MemorySink};
+use tollgate_core::audit::{AuditEntry, AuditSink, MemorySink};
 use tollgate_core::event::{Response, Responses};
 use tollgate_core::prelude::*;
 use tollgate_model::script::{Group, Line, Pattern, Script, Whom};
@@ -81,7 +81,7 @@ fn script() -> Script {
 /// The events of an audit trail in the order in which they began, each with what hooks came to.
 fn told(sink: &MemorySink) -> String {
     let entries = sink.entries();
-    let dispatches = entries.iter().map(|entry| entry.value());
+    let dispatches = entries.iter().map(AuditEntry::value);
     let mut dispatches: Vec<_> = dispatches.filter(|it| it["type"] == "dispatch").collect();
     dispatches.sort_by_key(|it| it["record"]["id"].as_u64());
     let line = |it: &Value| {

@@ -194,7 +194,8 @@ async fn model_post_is_fired_for_each_call_of_the_model() {
     let agent = world.start(world.builder().tool(say()).hook(events.hook())).await;
     agent.chat("Go.").await.unwrap();
     agent.stop().await;
-    let posts = events.of(Kind::ModelPost);
+    let mut posts = events.of(Kind::ModelPost);
+    posts.sort_by_key(|post| post["invocation"].as_u64());
     let told: Vec<_> = posts.iter().map(|post| (&post["invocation"], &post["steps"])).collect();
     // The prompt, what the model said, what came of its call, …
     let (zero, one, two) = (json!(0), json!(1), json!(2));

@@ -20,7 +20,7 @@ use crate::support::World;
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// A hook for all events that has no opinion, and what it has seen. What only inspectors see has been seen when the
-/// session has stopped.
+/// session has stopped, in any order.
 #[derive(Clone, Default)]
 pub(crate) struct Events(Arc<Mutex<Vec<(Kind, Value)>>>);
 
@@ -32,7 +32,7 @@ impl Events {
         })
     }
 
-    /// The payloads of one event, in the order in which it was fired.
+    /// The payloads of one event, in the order in which they were seen.
     pub(crate) fn of(&self, kind: Kind) -> Vec<Value> {
         let seen = self.0.lock().unwrap();
         seen.iter().filter(|(own, _)| *own == kind).map(|(_, payload)| payload.clone()).collect()

@@ -56,8 +56,10 @@ async fn a_switch_of_facet_is_told_and_the_model_gets_its_instructions() {
     assert!(was_sent(&world, 0, "system", "You review now."));
     agent.stop().await;
     let model = "openai/test";
+    let mut switches = events.of(Kind::FacetSwitch);
+    switches.sort_by_key(|switch| switch["to"].to_string());
     assert_eq!(
-        events.of(Kind::FacetSwitch),
+        switches,
         [
             json!({"from": "default", "to": "reviewer", "model": model}),
             json!({"from": "reviewer", "to": "writer", "model": model}),

@@ -98,7 +98,9 @@ fn summary<W: io::Write>(show: &Show<W>, record: &Path, project: &Path) -> Resul
     show.line("");
     if !audited.is_empty() {
         show.line("The audit log that a hook kept:");
-        audited.lines().for_each(|line| show.line(&format!("  {line}")));
+        for line in audited.lines() {
+            show.line(&format!("  {line}"));
+        }
     }
     let is_there = if project.join("build/old.txt").exists() { "yes" } else { "no" };
     show.line(&format!("The build is still there: {is_there}."));

@@ -37,8 +37,8 @@ pub(crate) struct Args {
     /// What the agent is to do [default: a conversation, or standard input]
     prompt: Option<String>,
 
-    /// The model: openai/NAME, anthropic/NAME, gemini/NAME, ollama/NAME or script:FILE
-    /// [default: what $TOLLGATE_MODEL says]
+    /// The model: openai/NAME, anthropic/NAME, gemini/NAME, ollama/NAME or script:FILE [default:
+    /// that of the environment]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 

@@ -126,11 +126,14 @@ impl<W: Write> State<W> {
     }
 
     fn text(&mut self, agent: &Agent, text: &str) -> io::Result<()> {
+        let text = clean(text);
+        if text.is_empty() {
+            return Ok(());
+        }
         if !self.is_within_line {
             write!(self.out, "{}", indent(agent))?;
         }
-        let text = clean(text);
-        self.is_within_line = !text.ends_with('\n') && !(text.is_empty() && !self.is_within_line);
+        self.is_within_line = !text.ends_with('\n');
         write!(self.out, "{text}")?;
         self.out.flush()
     }

@@ -214,7 +214,7 @@ fn understood(question: &Question, line: &str) -> Option<Response> {
     }
     let parts: Vec<&str> = line.split(',').map(str::trim).collect();
     let is_option = |part: &&str| question.options.iter().any(|option| option.id == **part);
-    if parts.iter().all(|part| is_option(part)) {
+    if parts.iter().all(is_option) {
         let several = parts.len() > 1 && !question.is_multi_select;
         let chosen = parts.into_iter().map(str::to_owned).collect();
         return (!several)
@@ -238,7 +238,9 @@ mod tests {
 
     impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            bytes.iter().for_each(|byte| self.0.send(*byte).unwrap());
+            for byte in bytes {
+                self.0.send(*byte).unwrap();
+            }
             Ok(bytes.len())
         }
 

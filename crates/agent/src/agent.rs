@@ -117,7 +117,7 @@ impl Agent<Unstarted> {
     /// `session.start`.
     pub async fn start(self) -> Result<Agent<Started>, AgentError> {
         // On the heap: it holds all that is being put together.
-        Box::pin(crate::builder::start(self.state.config)).await
+        Box::pin(crate::start::start(self.state.config)).await
     }
 }
 

@@ -17,7 +17,7 @@ use tollgate_core::{OperationContext, TurnContext};
 use tollgate_model::{Args, Call};
 use tollgate_tools::Output;
 
-use crate::permission::{GrantedBy, Resource, resources};
+use crate::permission::{GrantedBy, Resource};
 use crate::person::{Approval, Consent};
 use crate::preview;
 use crate::session::{Actor, Session};
@@ -126,7 +126,7 @@ impl Session {
         let (reason, detail) = (pending.reason().to_owned(), pending.record().detail());
         let message = format!("`{}` waits for your approval", call.name);
         self.notify(&actor.who, turn, "approval", &message).await;
-        let used = resources(&call).unwrap_or_default();
+        let used = self.grants.resources(&call).unwrap_or_default();
         let diff = preview::diff(&call, &self.tools.workspaces);
         let approval = Approval {
             call: &call,

@@ -45,6 +45,7 @@ mod preview;
 mod pump;
 mod schedule;
 mod session;
+mod start;
 mod subagent;
 mod toolbox;
 pub mod transcript;

@@ -102,8 +102,9 @@ impl FromStr for Resource {
     }
 }
 
-/// What a call uses. What cannot be told is used by no grant: then a person is asked.
-pub fn resources(call: &ToolCall) -> Option<Vec<Resource>> {
+/// What a call uses, where paths that do not begin at the root begin at `base`. Nothing where that cannot be told: no
+/// grant covers it then, and a person is asked.
+pub fn resources(call: &ToolCall, base: Option<&Path>) -> Option<Vec<Resource>> {
     if let Some(server) = call.server.as_deref().filter(|server| !server.is_empty()) {
         return Some(vec![Resource {
             kind: ResourceKind::Mcp,
@@ -126,15 +127,17 @@ pub fn resources(call: &ToolCall) -> Option<Vec<Resource>> {
             Access::Read => ResourceKind::ReadFile,
             _ => ResourceKind::WriteFile,
         };
-        Some(Resource { kind, what: real(&touched.path)?.to_str()?.to_owned() })
+        let path = Path::new(&*touched.path);
+        let path = base.map_or_else(|| path.to_owned(), |base| base.join(path));
+        Some(Resource { kind, what: real(&path)?.to_str()?.to_owned() })
     };
     touched.iter().map(resource).collect()
 }
 
 /// Where a path leads. A grant is on a place, not on one of the names of it.
-fn real(path: &str) -> Option<PathBuf> {
+fn real(path: &Path) -> Option<PathBuf> {
     let links = |path: PathBuf| fs::read_link(path);
-    resolve(&links, Path::new(path)).ok()
+    resolve(&links, path).ok()
 }
 
 /// Who has granted something.
@@ -216,12 +219,24 @@ fn is_plain_command(line: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct Grants {
     grants: Mutex<Vec<Grant>>,
+    /// Where paths begin that do not begin at the root.
+    base: Option<PathBuf>,
 }
 
 /// The most grants of a session: who grants more grants everything.
 const MOST: usize = 1_000;
 
 impl Grants {
+    /// None yet, for an agent that works in this directory: paths that do not begin at the root begin there.
+    pub fn below(directory: impl Into<PathBuf>) -> Self {
+        Self { base: Some(directory.into()), ..Self::default() }
+    }
+
+    /// What a call uses.
+    pub fn resources(&self, call: &ToolCall) -> Option<Vec<Resource>> {
+        resources(call, self.base.as_deref())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Grant>> {
         self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -241,7 +256,7 @@ impl Grants {
 
     /// The same, where more is granted for this call.
     pub(crate) fn cover_with(&self, call: &ToolCall, more: &[Resource]) -> bool {
-        let Some(used) = resources(call) else { return false };
+        let Some(used) = self.resources(call) else { return false };
         let grants = self.lock();
         used.iter().all(|used| {
             let more = more
@@ -319,6 +334,16 @@ mod tests {
         };
         assert!(covers(&grant, &view("file")));
         assert!(!covers(&grant, &view("link")));
+    }
+
+    #[test]
+    fn a_path_that_does_not_begin_at_the_root_is_below_the_workspace() {
+        let view = |path: &str| ToolCall::new("view_file").arg("AbsolutePath", path);
+        let grants = Grants::below("/nowhere");
+        grants.add("read_file(/nowhere/a)".parse().unwrap(), GrantedBy::Person);
+        assert!(grants.cover(&view("a")) && grants.cover(&view("./b/../a")));
+        assert!(!grants.cover(&view("../a")));
+        assert!(!covers("read_file(/nowhere/a)", &view("a")));
     }
 
     #[test]

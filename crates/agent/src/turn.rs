@@ -199,11 +199,14 @@ impl Session {
             };
             let outcome = self.dispatch(&actor.who, operation, pre).await;
             let verdict = outcome.verdict.clone();
+            // Nothing is put before a model that is not called.
+            if let Attempt::Deny { reason } = verdict {
+                return Err(Uncalled::Denied(reason));
+            }
             self.inject(actor, operation.turn(), outcome.extra.clone()).await;
             match verdict {
-                Attempt::Proceed => break,
                 Attempt::Retry { reason } => actor.conversation.push(Message::System(reason)),
-                Attempt::Deny { reason } => return Err(Uncalled::Denied(reason)),
+                _ => break,
             }
         }
         actor.invocations.fetch_add(1, Ordering::Relaxed);

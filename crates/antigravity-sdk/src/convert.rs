@@ -88,8 +88,32 @@ impl From<&event::ToolCall> for ToolCall {
 impl From<&ToolPost> for ToolResult {
     fn from(event: &ToolPost) -> Self {
         let ToolCall { name, .. } = ToolCall::from(&event.call);
-        Self { name, id: event.call.id.clone(), result: Some(event.result.clone()), error: None }
+        let result = Some(surfaced(&event.call, &event.result));
+        Self { name, id: event.call.id.clone(), result, error: None }
     }
+}
+
+/// What the original's hooks are told of a result: of a search how much was found, of an image its name. Of all other
+/// tools that is what the model gets.
+fn surfaced(call: &event::ToolCall, result: &Value) -> Value {
+    let Some(text) = result.as_str() else { return result.clone() };
+    let found = if call.is("grep_search") {
+        // As the agent's own tool says it; another host says what it likes.
+        match text.split_whitespace().collect::<Vec<_>>().as_slice() {
+            ["Nothing", "found", ..] => Some("0"),
+            ["Found", "in", number, ..] | ["Found", number, ..] => {
+                number.bytes().all(|byte| byte.is_ascii_digit()).then_some(*number)
+            }
+            _ => None,
+        }
+    } else if call.is("generate_image") {
+        let path = text.strip_prefix("Saved the image as ");
+        let path = path.and_then(|rest| rest.rsplit_once(" (")).map(|(path, _)| path);
+        path.and_then(|path| path.rsplit('/').next())
+    } else {
+        None
+    };
+    found.map_or_else(|| result.clone(), Value::from)
 }
 
 impl From<&AskQuestionEntry> for Question {
@@ -196,5 +220,36 @@ mod tests {
         assert_eq!((read.server, read.name.as_str()), (None, "mcp_a_b_c"));
         assert_eq!(read.readings, Reading::all_of("a_b_c", "_"));
         assert_eq!(event::ToolCall::from(&call("mcp_", json!({}))).readings, []);
+    }
+}
+
+#[cfg(test)]
+mod surfaced_tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hooks_are_told_what_the_original_tells_them() {
+        for (tool, result, told) in [
+            ("grep_search", json!("Found 3 lines in 2 files in /w:\na:1: x\n"), json!("3")),
+            ("grep_search", json!("Found in 2 files in /w:\na\nb\n"), json!("2")),
+            ("grep_search", json!("Nothing found in /w.\n"), json!("0")),
+            ("grep_search", json!("a:1: x"), json!("a:1: x")),
+            ("search_directory", json!("Nothing found in /w.\n"), json!("0")),
+            (
+                "generate_image",
+                json!("Saved the image as /w/a/cat.png (12 bytes)."),
+                json!("cat.png"),
+            ),
+            ("run_command", json!("Found 3 lines"), json!("Found 3 lines")),
+            ("view_file", json!({"a": 1}), json!({"a": 1})),
+        ] {
+            let event = ToolPost::new(event::ToolCall::new(tool), result);
+            assert_eq!(ToolResult::from(&event).result, Some(told), "{tool}");
+        }
+        let call = event::ToolCall::new("grep_search").server("docs");
+        let event = ToolPost::new(call, "Found 3 lines");
+        assert_eq!(ToolResult::from(&event).result, Some(json!("Found 3 lines")));
     }
 }

@@ -1,0 +1,307 @@
+//! Starting an agent: from what was said of it to a session.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{Mutex as TurnLock, Notify, watch};
+use tollgate_config::hooks::Hooks;
+use tollgate_core::event::{Agent as Who, SessionStart};
+use tollgate_core::mask::Masker;
+use tollgate_core::policy::{McpServer, Policies};
+use tollgate_core::runner::RunnerBuilder;
+use tollgate_core::tools::{self, Access};
+use tollgate_core::{Kind, Mode, Runner, SessionContext, SessionInfo};
+use tollgate_mcp::Server;
+use tollgate_model::{Message, ToolSpec};
+use tollgate_tools::{Cx, Spec, TaskLimits, Tasks, Workspaces, built_in, control};
+
+use crate::agent::{Agent, Started};
+use crate::builder::Config;
+use crate::conversation::Conversation;
+use crate::error::AgentError;
+use crate::inbox::Inbox;
+use crate::permission::{GrantedBy, Grants};
+use crate::pump;
+use crate::schedule::Schedules;
+use crate::session::{Actor, Session, Spent};
+use crate::subagent::Subagents;
+use crate::toolbox::{Offer, Toolbox, mcp_name};
+use crate::transcript::{self, Entry, Transcript};
+use crate::watch::Watcher;
+
+/// Starts an agent.
+pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentError> {
+    let model = config.model.take().ok_or(AgentError::NoModel)?;
+    let who = Who::default();
+    let info = session_info(&config)?;
+    let transcript = open_transcript(&info)?;
+    let (history, is_written) = resumed(&config, &info, &who)?;
+    let mut servers = Vec::new();
+    for server in std::mem::take(&mut config.servers) {
+        servers.push(Arc::new(Server::connect(server).await?));
+    }
+    let toolbox = toolbox(&config, &servers)?;
+    let (runner, hooks) = hooks(&mut config, &servers)?;
+    check_governed(&toolbox, &servers, &runner)?;
+    let workspaces = Workspaces::new(&config.workspaces).map_err(|error| {
+        let path = config.workspaces.first().cloned().unwrap_or_default();
+        AgentError::Workspace { path, why: error.to_string() }
+    })?;
+    let mut tools = Cx::new(workspaces, Tasks::new(TaskLimits::default()));
+    tools.session = Arc::from(info.id.as_str());
+    tools.artifacts = info.artifacts.as_ref().map(|path| Arc::from(Path::new(path)));
+    tools.read_outside = config.read_outside;
+    let grants = info.workspaces.first().map_or_else(Grants::default, Grants::below);
+    for resource in config.grants {
+        grants.add(resource, GrantedBy::Setup);
+    }
+    let watcher = match &hooks {
+        Some(hooks) if config.watch => Some(Watcher::start(hooks, &config.listener)?),
+        _ => None,
+    };
+    if let Some(transcript) = &transcript {
+        transcript.write(
+            &who,
+            Entry::Session {
+                id: info.id.clone(),
+                model: model.name().to_owned(),
+                workspaces: info.workspaces.clone(),
+            },
+        );
+        // Whoever goes on from here another time finds all of it.
+        if !is_written {
+            transcript.write(&who, Entry::Compacted { messages: history.clone() });
+        }
+    }
+    let session = Arc::new(Session {
+        runner,
+        cx: SessionContext::new(info),
+        model,
+        tools,
+        person: config.person,
+        asking: tokio::sync::Mutex::new(()),
+        grants,
+        limits: config.limits,
+        transcript: transcript.clone(),
+        listener: config.listener,
+        subagents: Subagents::with_kinds(config.subagents),
+        schedules: Schedules::default(),
+        spent: Spent::default(),
+        inbox: Arc::default(),
+        tap: Mutex::new(None),
+        injected: AtomicU64::new(0),
+    });
+    let conversation = Conversation::new(who.clone(), history, transcript);
+    let actor = Arc::new(Actor {
+        who,
+        instructions: config.instructions,
+        toolbox,
+        conversation,
+        invocations: AtomicU64::new(0),
+        inbox: Inbox::default(),
+        ended: watch::Sender::new(false),
+    });
+    let start =
+        SessionStart { agent: actor.who.clone(), model: Some(session.model.name().to_owned()) };
+    let outcome = session.dispatch(&actor.who, &session.cx, start).await;
+    for text in &outcome.extra.0 {
+        actor.conversation.push(Message::System(text.clone()));
+    }
+    let (triggers, pump) = pump::start(config.triggers, &session);
+    Ok(Agent {
+        state: Started {
+            session,
+            actor,
+            hooks,
+            servers,
+            triggers,
+            pump,
+            watcher,
+            turn: TurnLock::new(()),
+            turns: AtomicU64::new(0),
+            cancelled: Notify::new(),
+            facet: Mutex::new("default".to_owned()),
+        },
+    })
+}
+
+/// The history of the session that this one goes on with, and whether it stands in the transcript as it is.
+fn resumed(
+    config: &Config,
+    info: &SessionInfo,
+    who: &Who,
+) -> Result<(Vec<Message>, bool), AgentError> {
+    let Some(path) = &config.resume else { return Ok((Vec::new(), true)) };
+    let lines = transcript::read(path)?.0;
+    let history = transcript::history(&lines, &who.id);
+    let is_same = info
+        .transcript
+        .as_ref()
+        .is_some_and(|own| path.canonicalize().is_ok_and(|path| path.as_path() == Path::new(own)));
+    let is_written = is_same && history.len() == transcript::said(&lines, &who.id).len();
+    Ok((history, is_written))
+}
+
+fn session_info(config: &Config) -> Result<SessionInfo, AgentError> {
+    let id = config.id.clone().unwrap_or_else(new_id);
+    let absolute = |path: &PathBuf| {
+        let unusable = |why: std::io::Error| AgentError::Workspace {
+            path: path.clone(),
+            why: why.to_string(),
+        };
+        let path = path.canonicalize().map_err(unusable)?;
+        Ok(path.to_string_lossy().into_owned())
+    };
+    let workspaces = config.workspaces.iter().map(absolute).collect::<Result<_, AgentError>>()?;
+    let mut info = SessionInfo { id, workspaces, ..SessionInfo::default() };
+    if let Some(directory) = &config.directory {
+        let artifacts = directory.join("artifacts");
+        let failed = |source| AgentError::Directory { path: artifacts.clone(), source };
+        std::fs::create_dir_all(&artifacts).map_err(failed)?;
+        let directory = directory.canonicalize().map_err(failed)?;
+        let shown = |name: &str| Some(directory.join(name).to_string_lossy().into_owned());
+        info.transcript = shown("transcript.jsonl");
+        info.artifacts = shown("artifacts");
+    }
+    Ok(info)
+}
+
+/// An id as hosts make them: random, in the shape of a UUID.
+fn new_id() -> String {
+    // The keys of a hasher are random, which is all the randomness that the standard library has.
+    let random = || RandomState::new().build_hasher().finish();
+    let (high, low) = (random(), random());
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        0x8000 | (low >> 48) & 0x3fff,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+fn open_transcript(info: &SessionInfo) -> Result<Option<Arc<Transcript>>, AgentError> {
+    let Some(path) = &info.transcript else { return Ok(None) };
+    let transcript = Transcript::open(Path::new(path), Masker::default())?;
+    Ok(Some(Arc::new(transcript)))
+}
+
+/// All tools that the model is told of.
+fn toolbox(config: &Config, servers: &[Arc<Server>]) -> Result<Toolbox, AgentError> {
+    let spec = |spec: &Spec| ToolSpec {
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        parameters: spec.parameters.clone(),
+    };
+    let mut all: Vec<(ToolSpec, Offer)> = Vec::new();
+    let built_in = built_in(&config.built_in);
+    for tool in config.tools.iter().cloned().chain(built_in) {
+        let needs_workspace = tools::lookup(&tool.spec().name)
+            .is_some_and(|known| known.args.iter().any(|arg| arg.is_path));
+        if !(needs_workspace && config.workspaces.is_empty()) {
+            all.push((spec(tool.spec()), Offer::Tool(tool)));
+        }
+    }
+    for control in control::specs() {
+        if let Some(known) = tools::lookup(&control.name) {
+            all.push((spec(&control), Offer::Control(known.name)));
+        }
+    }
+    for server in servers {
+        for tool in &*server.tools() {
+            let name = mcp_name(server.name(), &tool.name);
+            let (description, parameters) = (tool.description.clone(), tool.parameters.clone());
+            let offer = Offer::Mcp { server: Arc::clone(server), tool: tool.name.clone() };
+            all.push((ToolSpec { name, description, parameters }, offer));
+        }
+    }
+    let toolbox = Toolbox::new(all);
+    let check = |names: &[String]| match names.iter().find(|name| toolbox.get(name).is_none()) {
+        None => Ok(()),
+        Some(name) => Err(AgentError::NoSuchTool {
+            name: name.clone(),
+            known: toolbox.names().collect::<Vec<_>>().join(", "),
+        }),
+    };
+    match (&config.enabled, &config.disabled) {
+        (None, None) => Ok(toolbox),
+        (Some(_), Some(_)) => Err(AgentError::EnabledAndDisabled),
+        (Some(enabled), None) => {
+            check(enabled)?;
+            Ok(toolbox.only(|name| enabled.iter().any(|wanted| wanted == name)))
+        }
+        (None, Some(disabled)) => {
+            check(disabled)?;
+            Ok(toolbox.only(|name| disabled.iter().all(|unwanted| unwanted != name)))
+        }
+    }
+}
+
+/// The hooks of code and files, in one runner.
+fn hooks(
+    config: &mut Config,
+    servers: &[Arc<Server>],
+) -> Result<(Runner, Option<Arc<Hooks>>), AgentError> {
+    let mut policies = std::mem::take(&mut config.policies);
+    if !config.rules.is_empty() {
+        let known = servers.iter().map(|server| McpServer::new(server.name()));
+        let rules = std::mem::take(&mut config.rules);
+        let built = Policies::builder().rules(rules).servers(known).build();
+        policies.push(built.map_err(AgentError::Policy)?);
+    }
+    let registrations = std::mem::take(&mut config.hooks);
+    let audit = config.audit.take();
+    let add = move |mut builder: RunnerBuilder| {
+        for registration in registrations {
+            builder = builder.register(registration);
+        }
+        for policies in policies {
+            builder = builder.policies(policies);
+        }
+        match audit {
+            Some(sink) => builder.audit(sink),
+            None => builder,
+        }
+    };
+    match config.files.take() {
+        None => Ok((add(Runner::builder()).build()?, None)),
+        Some(setup) => {
+            let hooks = Hooks::open_with(setup, |builder, _| add(builder))?;
+            let runner = hooks.runner().clone();
+            Ok((runner, Some(Arc::new(hooks))))
+        }
+    }
+}
+
+/// An agent that could do harm needs somebody who decides about it.
+fn check_governed(
+    toolbox: &Toolbox,
+    servers: &[Arc<Server>],
+    runner: &Runner,
+) -> Result<(), AgentError> {
+    let decides = |hook: &Arc<tollgate_core::registry::HookInfo>| {
+        hook.mode != Mode::Inspect && hook.name != tollgate_config::guard::NAME
+    };
+    if runner.hooks(Kind::ToolPre).any(|hook| decides(&hook)) {
+        return Ok(());
+    }
+    let writes = |name: &&str| {
+        let known = tools::lookup(name);
+        known.is_some_and(|tool| matches!(tool.access, Access::Write | Access::Execute))
+    };
+    let writing: Vec<_> = toolbox.names().filter(writes).collect();
+    if !writing.is_empty() {
+        return Err(AgentError::Ungoverned { what: format!("use {}", writing.join(", ")) });
+    }
+    match servers.first() {
+        Some(server) => {
+            let what = format!("use the tools of the MCP server `{}`", server.name());
+            Err(AgentError::Ungoverned { what })
+        }
+        None => Ok(()),
+    }
+}

@@ -23,8 +23,8 @@ use crate::show::Show;
 /// Run an agent that the hooks in force hold: one prompt, or a conversation
 ///
 /// The agent works in a directory, with tools for files, search, commands and subagents. What it reads it may read;
-/// about everything else you are asked, unless a hook or a policy of the project decides. Without a terminal, what
-/// would have to be asked is denied.
+/// about everything else you are asked, unless a hook denies it first: of what hooks and policies say, the strictest
+/// counts. Without a terminal, what would have to be asked is denied.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -5,6 +5,7 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::SystemTime;
 
 use hashbrown::{HashMap, HashSet};
 use tollgate_core::dialect::Layer;
@@ -30,6 +31,8 @@ pub(super) struct Found {
 
 /// How a file looked before it was read.
 pub(super) struct Seen {
+    /// When that was.
+    pub(super) at: SystemTime,
     pub(super) before: Metadata,
     is_link: bool,
     /// Its path without links in it.
@@ -134,11 +137,12 @@ fn find_each(places: &[Place], tests: Tests) -> Vec<Found> {
 
 /// Reads one file, as far as it is there.
 fn find(place: Place, tests: Tests) -> Option<Found> {
+    let at = SystemTime::now();
     let (source, seen, file, diagnostics) = match read(&place.path) {
         Ok(None) => return None,
         Ok(Some(ReadFile { source, before, is_link })) => {
             let (file, diagnostics) = parse(&place, &source, tests);
-            (source, Some(Seen { before, is_link, real: PathBuf::new() }), file, diagnostics)
+            (source, Some(Seen { at, before, is_link, real: PathBuf::new() }), file, diagnostics)
         }
         Err(diagnostic) => (Arc::clone(&diagnostic.file), None, None, vec![diagnostic]),
     };

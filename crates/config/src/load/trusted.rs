@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use tollgate_core::dialect::Layer;
 
@@ -91,12 +90,11 @@ fn all_surveyed<'f>(
     found: &'f [Found],
     root: &Path,
 ) -> impl Iterator<Item = (Surveyed, Option<AsRead<'f>>)> {
-    let now = SystemTime::now();
     let hooks = found.iter().filter_map(move |found| {
         // What was read is what is pinned: it is what runs.
         let read = found.seen.as_ref().map(|seen| AsRead {
             real: &seen.real,
-            content: Content::as_read(found.source.text().as_bytes(), &seen.before, now),
+            content: Content::as_read(found.source.text().as_bytes(), &seen.before, seen.at),
         });
         Some((surveyed(found, root)?, read))
     });

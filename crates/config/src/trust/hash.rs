@@ -150,11 +150,11 @@ impl From<io::Error> for Unhashed {
 }
 
 impl Content {
-    /// What somebody else has read of a file, and how it looked before.
-    pub(crate) fn as_read(bytes: &[u8], before: &Metadata, now: SystemTime) -> Self {
+    /// What somebody else has read of a file, and how it looked before, at that time.
+    pub(crate) fn as_read(bytes: &[u8], before: &Metadata, at: SystemTime) -> Self {
         let stat = Stat::from(before);
         let size = bytes.len() as u64;
-        Self { hash: Hash::of(bytes), stat, is_settled: stat.is_settled(now), size }
+        Self { hash: Hash::of(bytes), stat, is_settled: stat.is_settled(at), size }
     }
 
     /// Reads and hashes a file of at most `limit` bytes.

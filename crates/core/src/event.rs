@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use answers::Answers;
 pub use payload::{
     Agent, Args, Choice, CompactionPost, CompactionPre, FacetSwitch, Failure, Interaction,
-    InvocationEnd, ModelPost, ModelPre, Notification, Question, Response, Responses, SessionEnd,
+    InvocationEnd, ModelPost, ModelPre, Native, Notification, Question, Response, Responses, SessionEnd,
     SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre,
     TurnEnd, TurnStart,
 };

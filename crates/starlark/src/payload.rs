@@ -3,7 +3,7 @@
 //! | event | fields |
 //! |---|---|
 //! | all | `agent`, `model`, `session`, `turn` |
-//! | `tool.pre` | `name`, `native_name`, `server`, `args`, `arguments` (the same), `call`, `step` |
+//! | `tool.pre` | `name`, `native_name`, `native_input`, `server`, `args`, `arguments` (the same), `call`, `step` |
 //! | `tool.post` | as `tool.pre`, and `result`, `error` |
 //! | `turn.start` | `prompt` |
 //! | `turn.end` | `response`, `logs`, `metrics` |
@@ -14,7 +14,7 @@
 //!
 //! A field that is not known is there and `None`, so that a condition that asks for it is false and
 //! does not raise. A tool has the name that Tollgate's table gives it, whatever the host calls it
-//! (that is `native_name`): a guard of `run_command` is not passed by as `RUN_COMMAND`.
+//! (that is `native_name`, and what it was called with `native_input`): a guard of `run_command` is not passed by as `RUN_COMMAND`.
 
 mod fields;
 mod glance;

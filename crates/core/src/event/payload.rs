@@ -1,6 +1,7 @@
 //! What each event tells its hooks.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -64,6 +65,20 @@ pub struct ToolCall {
     pub agent: Agent,
     /// The model that asked for it.
     pub model: Option<String>,
+    /// What the host itself calls it, where a host's tool was translated.
+    pub native: Option<Arc<Native>>,
+}
+
+/// A call as the host has it, in its own words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Native {
+    /// The host.
+    pub host: String,
+    /// What it calls the tool.
+    pub name: String,
+    /// What it passes to it.
+    pub input: Value,
 }
 
 impl ToolCall {
@@ -118,6 +133,11 @@ impl ToolCall {
     /// An argument that is text.
     pub fn text(&self, arg: &str) -> Option<&str> {
         self.args.get(arg).and_then(Value::as_str)
+    }
+
+    /// What the host calls the tool.
+    pub fn native_name(&self) -> &str {
+        self.native.as_ref().map_or(&self.name, |native| &native.name)
     }
 
     /// The server, where one is named: an empty name is none.

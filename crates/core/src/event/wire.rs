@@ -1,10 +1,12 @@
 //! The JSON form of the three tool events: one flat object, whose `result` or `error` says which
 //! of them it is.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::payload::{Agent, Args, ToolCall, ToolError, ToolPost, ToolPre};
+use super::payload::{Agent, Args, Native, ToolCall, ToolError, ToolPost, ToolPre};
 use crate::target::Reading;
 
 #[derive(Serialize, Deserialize)]
@@ -27,6 +29,8 @@ pub(super) struct ToolWire {
     agent: Option<Agent>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    native: Option<Arc<Native>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,10 +44,10 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
 
 impl ToolWire {
     fn of(call: ToolCall, result: Option<Value>, error: Option<String>) -> Self {
-        let ToolCall { name, server, args, readings, canonical_path, id, step, agent, model } =
+        let ToolCall { name, server, args, readings, canonical_path, id, step, agent, model, native } =
             call;
         let agent = (agent != Agent::default()).then_some(agent);
-        Self { name, server, args, readings, canonical_path, id, step, agent, model, result, error }
+        Self { name, server, args, readings, canonical_path, id, step, agent, model, native, result, error }
     }
 
     fn split(self) -> (ToolCall, Option<Value>, Option<String>) {
@@ -57,12 +61,13 @@ impl ToolWire {
             step,
             agent,
             model,
+            native,
             result,
             error,
         } = self;
         let agent = agent.unwrap_or_default();
         let call =
-            ToolCall { name, server, args, readings, canonical_path, id, step, agent, model };
+            ToolCall { name, server, args, readings, canonical_path, id, step, agent, model, native };
         (call, result, error)
     }
 }

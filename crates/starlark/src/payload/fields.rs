@@ -54,6 +54,7 @@ names! {
     Metrics "metrics"
     Model "model"
     Name "name"
+    NativeInput "native_input"
     NativeName "native_name"
     Origin "origin"
     Prompt "prompt"
@@ -88,6 +89,7 @@ impl Wanted {
             | Self::bit(Name::Error)
             | Self::bit(Name::Logs)
             | Self::bit(Name::Metrics)
+            | Self::bit(Name::NativeInput)
             | Self::bit(Name::Prompt)
             | Self::bit(Name::Reason)
             | Self::bit(Name::Response)
@@ -274,7 +276,9 @@ pub(super) fn own_fields<'a>(event: EventRef<'a>, put: &mut impl FnMut(Name, Fie
 
 fn tool_call<'a>(call: &'a ToolCall, put: &mut impl FnMut(Name, Field<'a>)) {
     put(Name::Name, Field::Text(name_of(call)));
-    put(Name::NativeName, Field::Text(&call.name));
+    let native = call.native.as_ref();
+    put(Name::NativeInput, native.map_or(Field::None, |native| Field::Json(&native.input)));
+    put(Name::NativeName, Field::Text(call.native_name()));
     put(Name::Server, Field::text(call.server.as_ref()));
     put(Name::Args, Field::Args(call));
     put(Name::Call, Field::text(call.id.as_ref()));

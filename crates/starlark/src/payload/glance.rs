@@ -72,7 +72,7 @@ impl<'a> Glance<'a> {
         }
         match (self.event, call, key) {
             (_, Some(call), "name") => Some(text(name_of(call))),
-            (_, Some(call), "native_name") => Some(text(&call.name)),
+            (_, Some(call), "native_name") => Some(text(call.native_name())),
             (_, Some(call), "server") => Some(optional(call.server.as_ref())),
             (_, Some(call), ARGS | ALIAS) => Some(self.args(call)),
             (EventRef::TurnStart(event), _, "prompt") => Some(text(&event.prompt)),

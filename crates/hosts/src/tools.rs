@@ -1,0 +1,261 @@
+//! A host's tools in Tollgate's words, and back.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tollgate_core::event::{Args, Native, ToolCall};
+use tollgate_core::tools::{self, Tool};
+
+use crate::host::Host;
+use crate::patch;
+
+/// A tool of a host that is one of Tollgate's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostTool {
+    /// What the host calls it.
+    pub native: &'static str,
+    /// What it is called in the table.
+    pub tool: &'static str,
+    /// Its arguments: the host's name, and the table's. Others keep the name they have.
+    pub args: &'static [(&'static str, &'static str)],
+    /// How many calls one of it is.
+    pub shape: Shape,
+}
+
+/// How many calls one call of a host is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// One.
+    #[default]
+    One,
+    /// One for each element of this list.
+    Each(&'static str),
+    /// One for each file of the patch in this argument.
+    Patch(&'static str),
+    /// One, with a list of edits in this argument.
+    Edits(&'static str),
+}
+
+impl HostTool {
+    /// A tool that is one call.
+    pub const fn new(
+        native: &'static str,
+        tool: &'static str,
+        args: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { native, tool, args, shape: Shape::One }
+    }
+
+    /// In another shape.
+    pub const fn shape(mut self, shape: Shape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    fn ours(&self, native: &str) -> Option<&'static str> {
+        self.args.iter().find(|(theirs, _)| *theirs == native).map(|(_, ours)| *ours)
+    }
+
+    fn theirs(&self, ours: &str) -> Option<&'static str> {
+        self.args.iter().find(|(_, name)| *name == ours).map(|(theirs, _)| *theirs)
+    }
+}
+
+/// The calls that a host's call of one of its tools comes to; never none.
+pub(crate) fn translate(
+    host: &'static Host,
+    tool: &'static HostTool,
+    input: &Value,
+    cwd: Option<&str>,
+) -> Vec<ToolCall> {
+    let native = as_it_is(host, tool.native, input);
+    let empty = Map::new();
+    let input = input.as_object().unwrap_or(&empty);
+    let calls = match tool.shape {
+        Shape::One | Shape::Edits(_) => vec![(tool.tool, renamed(tool, input))],
+        Shape::Each(list) => each(tool, input, list),
+        Shape::Patch(text) => match input.get(text).and_then(Value::as_str).map(patch::calls) {
+            Some(calls) if !calls.is_empty() => calls,
+            // What cannot be read touches files that nobody knows: it is a call without its path,
+            // which no guard of paths lets pass.
+            _ => vec![(tool.tool, renamed(tool, input))],
+        },
+    };
+    let finished = |(name, args): (&'static str, Args)| {
+        let args = tools::lookup(name)
+            .map_or_else(|| args.clone(), |known| placed(known, args.clone(), cwd));
+        ToolCall { args, native: Some(Arc::clone(&native)), ..ToolCall::new(name) }
+    };
+    calls.into_iter().map(finished).collect()
+}
+
+/// A call in the words it came in.
+pub(crate) fn as_it_is(host: &Host, name: &str, input: &Value) -> Arc<Native> {
+    let (host, name) = (host.name.to_owned(), name.to_owned());
+    Arc::new(Native { host, name, input: input.clone() })
+}
+
+/// The arguments under the table's names.
+fn renamed(tool: &HostTool, input: &Args) -> Args {
+    let rename = |(name, value): (&String, &Value)| {
+        let ours = tool.ours(name).unwrap_or(name);
+        let value = match tool.shape {
+            Shape::Edits(list) if list == name => chunks(tool, value),
+            _ => value.clone(),
+        };
+        (ours.to_owned(), value)
+    };
+    // An argument that the host itself calls as the table does another one gives way to that.
+    let (mapped, others): (Vec<_>, Vec<_>) =
+        input.iter().partition(|(name, _)| tool.ours(name).is_some());
+    others.into_iter().chain(mapped).map(rename).collect()
+}
+
+/// The edits of one file, as the table's tool has them.
+fn chunks(tool: &HostTool, edits: &Value) -> Value {
+    let chunk = |edit: &Value| match edit {
+        Value::Object(edit) => Value::Object(
+            edit.iter()
+                .map(|(name, value)| (tool.ours(name).unwrap_or(name).to_owned(), value.clone()))
+                .collect(),
+        ),
+        other => other.clone(),
+    };
+    match edits {
+        Value::Array(edits) => edits.iter().map(chunk).collect(),
+        other => other.clone(),
+    }
+}
+
+/// One call for each element of a list.
+fn each(tool: &HostTool, input: &Args, list: &str) -> Vec<(&'static str, Args)> {
+    let one = |value: &Value| {
+        let mut input = input.clone();
+        input.insert(list.to_owned(), value.clone());
+        (tool.tool, renamed(tool, &input))
+    };
+    match input.get(list) {
+        Some(Value::Array(elements)) if !elements.is_empty() => elements.iter().map(one).collect(),
+        _ => vec![(tool.tool, renamed(tool, input))],
+    }
+}
+
+/// Paths where the agent is, and the directory where it is at work, where the call leaves that to the
+/// host.
+fn placed(tool: &Tool, mut args: Args, cwd: Option<&str>) -> Args {
+    let Some(cwd) = cwd else { return args };
+    let is_command = tool.access == tools::Access::Execute;
+    for arg in tool.args.iter().filter(|arg| arg.is_path) {
+        match args.get_mut(arg.name) {
+            Some(Value::String(path)) => *path = absolute(path, cwd),
+            Some(Value::Array(paths)) => {
+                for path in paths {
+                    if let Value::String(path) = path {
+                        *path = absolute(path, cwd);
+                    }
+                }
+            }
+            // A search without a place is one of the whole project.
+            None if is_command
+                || arg.required
+                    && tool.access == tools::Access::Read
+                    && arg.name != "AbsolutePath" =>
+            {
+                args.insert(arg.name.to_owned(), cwd.into());
+            }
+            _ => {}
+        }
+    }
+    args
+}
+
+fn absolute(path: &str, cwd: &str) -> String {
+    match path {
+        "" | "." => cwd.to_owned(),
+        // What it stands for is the host's to say; guards know what it usually is.
+        _ if path.starts_with(['/', '~']) => path.to_owned(),
+        _ => format!("{}/{}", cwd.trim_end_matches('/'), path.strip_prefix("./").unwrap_or(path)),
+    }
+}
+
+/// What the host is to pass to its tool instead, where arguments were rewritten. `place` is which of
+/// the calls it is that `tool` was taken for. None where the host has no way to say it.
+pub(crate) fn back(
+    tool: Option<&HostTool>,
+    place: usize,
+    input: &Value,
+    before: &Args,
+    after: &Args,
+) -> Option<Value> {
+    let Some(tool) = tool else { return Some(Value::Object(after.clone())) };
+    let mut input = input.as_object()?.clone();
+    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    for name in names.filter(|name| before.get(*name) != after.get(*name)) {
+        let theirs = match tool.theirs(name) {
+            Some(theirs) => theirs,
+            // The table's own, for which the host has no name.
+            None if is_in_table(tool, name) => return None,
+            None => name,
+        };
+        let value = after.get(name).cloned();
+        match (tool.shape, value) {
+            (Shape::Patch(_), _) => return None,
+            (Shape::Edits(list), Some(value)) if list == theirs => {
+                input.insert(theirs.to_owned(), native_chunks(tool, &value));
+            }
+            (Shape::Each(list), Some(value)) if list == theirs => match input.get_mut(list) {
+                Some(Value::Array(elements)) => *elements.get_mut(place)? = value,
+                _ => drop(input.insert(theirs.to_owned(), value)),
+            },
+            (Shape::Each(list), None) if list == theirs => return None,
+            (_, Some(value)) => drop(input.insert(theirs.to_owned(), value)),
+            (_, None) => drop(input.remove(theirs)),
+        }
+    }
+    Some(Value::Object(input))
+}
+
+fn is_in_table(tool: &HostTool, arg: &str) -> bool {
+    tools::lookup(tool.tool).is_some_and(|known| known.args.iter().any(|it| it.name == arg))
+}
+
+fn native_chunks(tool: &HostTool, chunks: &Value) -> Value {
+    let edit = |chunk: &Value| match chunk {
+        Value::Object(chunk) => Value::Object(
+            chunk
+                .iter()
+                .map(|(name, value)| (tool.theirs(name).unwrap_or(name).to_owned(), value.clone()))
+                .collect(),
+        ),
+        other => other.clone(),
+    };
+    match chunks {
+        Value::Array(chunks) => chunks.iter().map(edit).collect(),
+        other => other.clone(),
+    }
+}
+
+/// A call in a host's words: its own, where it comes from there; else those of the tool that does the
+/// same.
+pub(crate) fn native(host: &Host, call: &ToolCall) -> (String, Value) {
+    if let Some(native) = call.native.as_ref().filter(|native| native.host == host.name) {
+        return (native.name.clone(), native.input.clone());
+    }
+    if let Some(server) = call.server.as_deref().filter(|server| !server.is_empty()) {
+        return (host.mcp.word(server, &call.name), Value::Object(call.args.clone()));
+    }
+    let known = tools::lookup(&call.name).map_or(&*call.name, |tool| tool.name);
+    let same =
+        |tool: &&HostTool| tool.tool == known && matches!(tool.shape, Shape::One | Shape::Edits(_));
+    let Some(tool) = host.tools.iter().find(same) else {
+        return (call.name.clone(), Value::Object(call.args.clone()));
+    };
+    let renamed = call.args.iter().map(|(name, value)| {
+        let value = match (tool.shape, tool.theirs(name)) {
+            (Shape::Edits(list), Some(theirs)) if list == theirs => native_chunks(tool, value),
+            _ => value.clone(),
+        };
+        (tool.theirs(name).unwrap_or(name).to_owned(), value)
+    });
+    (tool.native.to_owned(), Value::Object(renamed.collect()))
+}

@@ -1,0 +1,199 @@
+//! Every host against what was recorded of it: the payloads it sent, and what it did with answers.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tollgate_core::Kind;
+use tollgate_hosts::{ALL, Form, Host, Incoming, Output, Reply, Rewritten, Verdict, by_name};
+
+fn cases() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/hosts")
+}
+
+/// The hosts that something was recorded of, with the folder.
+fn recorded() -> Vec<(&'static Host, PathBuf)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(cases()).unwrap() {
+        let path = entry.unwrap().path();
+        let folder = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let name = folder.strip_suffix("-claude-style").or_else(|| folder.strip_suffix("-shim"));
+        if let Some(host) = by_name(name.unwrap_or(&folder)) {
+            all.push((host, path));
+        }
+    }
+    assert!(all.len() >= ALL.len().min(9), "recordings are there");
+    all
+}
+
+/// Each payload: its file, the name of its event, and what it is.
+fn payloads(folder: &Path) -> Vec<(String, String, Value)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if file == "answers.json" || !file.ends_with(".json") {
+            continue;
+        }
+        let event = file.split('.').next().unwrap().to_owned();
+        let input = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        all.push((format!("{}/{file}", folder.file_name().unwrap().display()), event, input));
+    }
+    all
+}
+
+fn read(host: &'static Host, event: &str, input: Value) -> Option<Incoming> {
+    host.read(Some(event), input).unwrap_or_else(|error| panic!("{} {event}: {error}", host.name))
+}
+
+#[test]
+fn every_payload_is_read() {
+    let mut count = 0;
+    for (host, folder) in recorded() {
+        for (file, event, input) in payloads(&folder) {
+            count += 1;
+            let Some(incoming) = read(host, &event, input.clone()) else { continue };
+            assert!(!incoming.parts.is_empty(), "{file}");
+            assert!(!incoming.session.id.is_empty(), "{file}: its session is not known");
+            // Where the event stands in the input, nobody has to name it.
+            if host.wire.event_of(input.as_object().unwrap()).is_some() {
+                assert_eq!(host.read(None, input).unwrap().as_ref(), Some(&incoming), "{file}");
+            }
+            for part in &incoming.parts {
+                if let Some(call) = part.call() {
+                    let native = call.native.as_ref().unwrap_or_else(|| panic!("{file}: native"));
+                    assert_eq!(native.host, host.name, "{file}");
+                    assert!(call.native_name() == native.name && !native.name.is_empty(), "{file}");
+                }
+            }
+        }
+    }
+    assert!(count > 30, "there are recordings: {count}");
+}
+
+/// What is written of an event is read again as the same.
+#[test]
+fn there_and_back_again() {
+    for (host, folder) in recorded() {
+        for (file, event, input) in payloads(&folder) {
+            let Some(mut incoming) = read(host, &event, input) else { continue };
+            incoming.session.workspaces = incoming.cwd.clone().into_iter().collect();
+            let part = &incoming.parts[0];
+            let Some(written) = host.wire.write_event(host, part.event.view(), &incoming.session)
+            else {
+                panic!("{file}: cannot be written");
+            };
+            let name =
+                host.wire.event_of(written.as_object().unwrap()).unwrap_or(&event).to_owned();
+            let name = if host.event(&event).unwrap().kind == host.event(&name).unwrap().kind {
+                name
+            } else {
+                panic!("{file}: was written as {name}")
+            };
+            let again = read(host, &name, written.clone()).unwrap();
+            assert_eq!(again.parts[0].event, part.event, "{file}: {written}");
+            assert_eq!(again.session.id, incoming.session.id, "{file}");
+        }
+    }
+}
+
+/// What a host did with an answer is what its rules, as they stand here, say it does.
+#[test]
+fn its_rules_are_what_was_measured() {
+    for (host, folder) in recorded() {
+        let Ok(text) = fs::read_to_string(folder.join("answers.json")) else { continue };
+        let answers: Vec<Value> = serde_json::from_str(&text).unwrap();
+        let mut tried = 0;
+        for answer in answers {
+            let case = answer["case"].as_str().unwrap();
+            // What is not an answer at all, or depends on more than the answer.
+            let beyond =
+                ["killed", "timeout", "not-", "onFailure", "big-reason", "continue", "defer"];
+            let (Some(code), false) = (
+                answer["exit"].as_i64(),
+                beyond.iter().any(|it| case.starts_with(it)) || case.ends_with(" mode"),
+            ) else {
+                continue;
+            };
+            let Some(event) = host.event(answer["event"].as_str().unwrap()) else { continue };
+            if event.kind != Kind::ToolPre || !event.registered {
+                continue;
+            }
+            tried += 1;
+            let bytes = |name: &str| answer[name].as_str().unwrap_or_default().as_bytes().to_vec();
+            let code = i32::try_from(code).unwrap();
+            let output = Output { code, stdout: bytes("stdout"), stderr: bytes("stderr") };
+            let reply = host.wire.read_answer(event, &output);
+            let ours = match &reply {
+                Ok(reply) if matches!(reply.verdict, Verdict::Refuse | Verdict::Ask) => "blocked",
+                Ok(reply) if reply.rewrite.is_some() => "rewritten",
+                _ => "ran",
+            };
+            let theirs = answer["effect"]["tool"].as_str().unwrap();
+            assert_eq!(ours, theirs, "{} at `{case}`: {reply:?}", host.name);
+        }
+        assert!(tried >= 25, "{}: {tried} answers", host.name);
+    }
+}
+
+/// Whatever is said to a host, it understands: its own rules read from it what was meant.
+#[test]
+fn every_answer_is_understood() {
+    let input = serde_json::json!({"command": "true"});
+    for host in ALL {
+        for event in host.events {
+            let forms = event.forms;
+            let verdicts = [
+                (Verdict::Silent, Form::Own),
+                (Verdict::Allow, forms.allow),
+                (Verdict::Ask, forms.ask),
+                (Verdict::Refuse, forms.refuse),
+                (Verdict::Resume, forms.resume),
+            ];
+            for (verdict, form) in verdicts {
+                for (rewrite, context) in [(false, false), (true, false), (false, true)] {
+                    let refused = matches!(verdict, Verdict::Refuse | Verdict::Resume);
+                    if form != Form::Own
+                        || rewrite && (forms.rewrite != Form::Own || refused)
+                        || context && (forms.context != Form::Own || refused)
+                    {
+                        continue;
+                    }
+                    let mut reply = Reply { verdict, ..Reply::default() };
+                    if verdict != Verdict::Silent && verdict != Verdict::Allow {
+                        "the \"reason\"\nin two lines".clone_into(&mut reply.reason);
+                    }
+                    reply.rewrite = rewrite.then(|| self::rewrite(event.kind, &input));
+                    if context {
+                        reply.context = vec!["one".to_owned()];
+                    }
+                    let output = host.write(event, &reply);
+                    let read = host.wire.read_answer(event, &output);
+                    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+                    let at = format!("{} {} {reply:?}: {shown}", host.name, event.name);
+                    let read = read.unwrap_or_else(|error| panic!("{at}: {error}"));
+                    assert_eq!(read.verdict, verdict, "{at}");
+                    assert_eq!(read.rewrite, reply.rewrite, "{at}");
+                    assert_eq!(read.context, reply.context, "{at}");
+                    if refused {
+                        assert_eq!(read.reason.trim(), reply.reason, "{at}");
+                    }
+                    if verdict == Verdict::Silent && !rewrite && !context {
+                        assert_eq!(output, Output::silent(), "{at}: silence is silent");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn rewrite(kind: Kind, input: &Value) -> Rewritten {
+    match kind {
+        Kind::ToolPre => Rewritten::Input(input.clone()),
+        Kind::TurnStart => Rewritten::Prompt("please".to_owned()),
+        _ => Rewritten::Result(serde_json::json!({"stdout": "x"})),
+    }
+}

@@ -35,7 +35,7 @@ fn payloads(folder: &Path) -> Vec<(String, String, Value)> {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let file = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if file == "answers.json" || !file.ends_with(".json") {
+        if file == "answers.json" {
             continue;
         }
         let event = file.split('.').next().unwrap().to_owned();

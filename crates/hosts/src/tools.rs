@@ -69,8 +69,7 @@ pub(crate) fn translate(
     cwd: Option<&str>,
 ) -> Vec<ToolCall> {
     let native = as_it_is(host, tool.native, input);
-    let empty = Map::new();
-    let input = input.as_object().unwrap_or(&empty);
+    let input = &arguments(tool, input);
     let calls = match tool.shape {
         Shape::One | Shape::Edits(_) => vec![(tool.tool, renamed(tool, input))],
         Shape::Each(list) => each(tool, input, list),
@@ -87,6 +86,21 @@ pub(crate) fn translate(
         ToolCall { args, native: Some(Arc::clone(&native)), ..ToolCall::new(name) }
     };
     calls.into_iter().map(finished).collect()
+}
+
+/// What a tool is called with. A host that hands over no more than a text means its first argument.
+fn arguments(tool: &HostTool, input: &Value) -> Args {
+    match (input, tool.shape) {
+        (Value::Object(input), _) => input.clone(),
+        (Value::String(_), Shape::Patch(name) | Shape::Each(name)) => {
+            Map::from_iter([(name.to_owned(), input.clone())])
+        }
+        (Value::String(_), Shape::One | Shape::Edits(_)) => {
+            let first = tool.args.first();
+            first.map(|(name, _)| ((*name).to_owned(), input.clone())).into_iter().collect()
+        }
+        _ => Map::new(),
+    }
 }
 
 /// A call in the words it came in.

@@ -4,17 +4,21 @@
 //! gate and silence elsewhere. So the work is done by a child with a deadline, and what is printed if
 //! that comes to nothing is ready before it begins. Nothing else is ever printed to standard output.
 
+#[cfg(debug_assertions)]
+mod fault;
 mod rounds;
 
 use std::borrow::Cow;
 use std::env;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde::Deserialize;
+use tollgate_config::diagnostic::Severity;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
 use tollgate_core::runner::AnyOutcome;
@@ -62,30 +66,35 @@ pub(crate) fn host_parser() -> impl clap::builder::TypedValueParser<Value = &'st
 /// For how long the answer is waited for, where nobody says: well below what any host gives a hook.
 const DEADLINE: Duration = Duration::from_secs(25);
 
+/// What of the time is not used.
+const MARGIN: Duration = Duration::from_millis(500);
+
 /// The most memory that the work may use, in bytes of address space.
 const MEMORY: u64 = 4 << 30;
 
 /// The most that a payload may have. What is longer is refused without a look.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: usize = 64 << 20;
 
 const GAVE_UP: &str =
     "Tollgate could not decide about this, so it is refused. `tollgate doctor` tells more.";
 
 /// Answers, and how.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    // Before anything can go wrong: whatever the event is, it is refused as a gate would be.
+    // What is left over is the host's for reading the answer.
+    let time = args.deadline.map_or(DEADLINE, Duration::from_secs).min(args.host.patience);
+    let time = time.saturating_sub(MARGIN).max(MARGIN);
+    let begun = Instant::now();
     let named = args.event.as_deref();
-    let input = match payload() {
+    let input = match payload(begun + time) {
         Ok(input) => input,
         Err(why) => return print(&args.host.refusal(named, &why)),
     };
     // What the event is decides how it is refused. Its name is looked for without keeping the rest.
-    let event = named.map(Cow::Borrowed).or_else(|| event_name(args.host, &input));
+    // The host knows better than whoever wrote the command.
+    let event = event_name(args.host, &input).or(named.map(Cow::Borrowed));
     let refusal = args.host.refusal(event.as_deref(), GAVE_UP);
-    let time = args.deadline.map_or(DEADLINE, Duration::from_secs).min(args.host.patience);
-    // Something is left to the host for printing it.
-    let time = time.saturating_sub(Duration::from_millis(500)).max(Duration::from_millis(500));
-    let plan = Plan { memory: Some(MEMORY), ..Plan::new(time, answer(refusal.clone())) };
+    let left = time.saturating_sub(begun.elapsed());
+    let plan = Plan { memory: Some(MEMORY), ..Plan::new(left, answer(refusal.clone())) };
     let ended = supervise(plan, || answer(work(args, event.as_deref(), &input)));
     match ended {
         Ok(ended) => {
@@ -113,21 +122,35 @@ pub(crate) fn misused(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// Reads standard input, all of it.
-fn payload() -> Result<Vec<u8>, String> {
+/// Reads standard input, all of it, in time: a host that keeps it open is not waited for longer than one that is slow to
+/// answer.
+fn payload(deadline: Instant) -> Result<Vec<u8>, String> {
+    let failed =
+        |error: io::Error| format!("Tollgate cannot read what it was called with: {error}");
+    let stdin = io::stdin();
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .take(LARGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("Tollgate cannot read what it was called with: {error}"))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!(
-            "Tollgate was called with more than {} MiB, so it refuses.",
-            LARGEST >> 20
-        ));
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = rustix::time::Timespec::try_from(left).ok();
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(0) => return Err("Tollgate was not told in time what it was called for.".to_owned()),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(failed(error.into())),
+        }
+        match rustix::io::read(&stdin, &mut buffer) {
+            Ok(0) => return Ok(bytes),
+            Ok(length) => bytes.extend_from_slice(buffer.get(..length).unwrap_or_default()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(failed(error.into())),
+        }
+        if bytes.len() > LARGEST {
+            let most = LARGEST >> 20;
+            return Err(format!("Tollgate was called with more than {most} MiB, so it refuses."));
+        }
     }
-    Ok(bytes)
 }
 
 /// What an input calls its event.
@@ -156,6 +179,8 @@ fn print(output: &Output) -> ExitCode {
 
 /// Works an answer out.
 fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
+    #[cfg(debug_assertions)]
+    fault::inject();
     let host = args.host;
     let refused = |why: &str| host.refusal(event, why);
     let input = match serde_json::from_slice(input) {
@@ -179,7 +204,11 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     let project = project(args, incoming);
     let places = Places::of_this_process(Some(project));
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let mut setup = Setup::new(places).scripts(Starlark::new()).only(incoming.event.kind);
+    let mut setup = Setup::new(places).scripts(Starlark::new());
+    // As a session begins, the person is told what is wrong with any of the files.
+    if incoming.event.kind != Kind::SessionStart {
+        setup = setup.only(incoming.event.kind);
+    }
     // Hooks are asked one after the other: threads would only be started to be waited for.
     setup.executor = Executor::in_place();
     let settings = setup.settings.settings.clone();
@@ -200,6 +229,12 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     let mut reply = Reply::of(incoming, &outcomes, choices);
     if incoming.event.kind == Kind::Stop {
         rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
+    }
+    if incoming.event.kind == Kind::SessionStart {
+        // Nobody sees what is wrong with hook files while an agent runs, unless they are told as it begins.
+        let problems = ready.in_force().diagnostics.iter();
+        let problems = problems.filter(|problem| problem.severity >= Severity::Warning);
+        reply.lost.extend(problems.map(|problem| format!("Tollgate: {}", problem.line())));
     }
     // The program ends here, and what it holds with it.
     std::mem::forget((ready, outcomes));

@@ -113,6 +113,9 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
         own.insert("hookEventName".to_owned(), event.name.into());
         outer.insert("hookSpecificOutput".to_owned(), Value::Object(own));
     }
+    if !refused && !reply.lost.is_empty() {
+        put(&mut outer, "systemMessage", &reply.lost.join("\n"));
+    }
     let output =
         if outer.is_empty() { Output::silent() } else { Output::json(&Value::Object(outer)) };
     if refused { output.failing(2, reason) } else { output }

@@ -234,7 +234,10 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
         // Nobody sees what is wrong with hook files while an agent runs, unless they are told as it begins.
         let problems = ready.in_force().diagnostics.iter();
         let problems = problems.filter(|problem| problem.severity >= Severity::Warning);
-        reply.lost.extend(problems.map(|problem| format!("Tollgate: {}", problem.line())));
+        reply.lost.extend(problems.map(|problem| match &problem.help {
+            Some(help) => format!("Tollgate: {} ({help})", problem.line()),
+            None => format!("Tollgate: {}", problem.line()),
+        }));
     }
     // The program ends here, and what it holds with it.
     std::mem::forget((ready, outcomes));

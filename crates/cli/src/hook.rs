@@ -24,7 +24,7 @@ use tollgate_config::load::Setup;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::{AnyEvent, Kind};
 use tollgate_exec::{Answer, Executor, Plan, supervise};
-use tollgate_hosts::{self as hosts, Choices, Host, Incoming, Output, Reply};
+use tollgate_hosts::{self as hosts, Choices, Host, Incoming, Output, Reply, Verdict};
 use tollgate_starlark::Starlark;
 
 use crate::dispatch::{Input, Ready};
@@ -229,6 +229,10 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     let mut reply = Reply::of(incoming, &outcomes, choices);
     if incoming.event.kind == Kind::Stop {
         rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
+    }
+    if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
+        // The reason is for the model; which hook it was, and what was wrong with it, for the person.
+        reply.lost.push(format!("Tollgate: {}", outcome.record.detail()));
     }
     if incoming.event.kind == Kind::SessionStart {
         // Nobody sees what is wrong with hook files while an agent runs, unless they are told as it begins.

@@ -101,6 +101,12 @@ fn refused(output: &Output) -> String {
     reason
 }
 
+/// What the person is told.
+fn told(output: &Output) -> String {
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    answer["systemMessage"].as_str().unwrap().to_owned()
+}
+
 fn silent(output: &Output) {
     let shown = format!("{output:?}");
     assert_eq!(output.status.code(), Some(0), "{shown}");
@@ -246,26 +252,27 @@ fn hook_files_that_cannot_be_used() {
     let place = Place::new();
     let guard = place.path("project/.tollgate/hooks/guard.md");
     fs::create_dir_all(guard.parent().unwrap()).unwrap();
-    let text = "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return deny(\"no\")\n---\nA guard.\n";
+    let text = "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return block(\"no\")\n---\nA guard.\n";
     fs::write(&guard, text).unwrap();
     silent(&claude(&place, &place.ls()));
     let start = json!({"session_id": "s", "cwd": place.project(), "hook_event_name": "SessionStart", "source": "startup"});
-    let told = claude(&place, start.to_string().as_bytes());
-    let answer: Value = serde_json::from_slice(&told.stdout).unwrap();
-    assert!(answer["systemMessage"].as_str().unwrap().contains("tollgate trust"), "{answer}");
-    assert_eq!(told.status.code(), Some(0));
+    let output = claude(&place, start.to_string().as_bytes());
+    assert!(told(&output).contains("tollgate trust"), "{output:?}");
+    assert_eq!(output.status.code(), Some(0));
 
     let trusted = run(place.tollgate().args(["trust", "--yes"]), b"");
     assert!(trusted.status.success(), "{trusted:?}");
     assert_eq!(refused(&claude(&place, &place.ls())), "no");
-    fs::write(&guard, text.replace("deny(\"no\")", "allow()")).unwrap();
-    let reason = refused(&claude(&place, &place.ls()));
-    assert!(reason.contains("tollgate trust"), "{reason}");
+    fs::write(&guard, text.replace("block(\"no\")", "allow()")).unwrap();
+    let output = claude(&place, &place.ls());
+    refused(&output);
+    assert!(told(&output).contains("tollgate trust"), "{output:?}");
 
     fs::remove_dir_all(place.path("project/.tollgate")).unwrap();
     fs::write(place.path("home/.config/tollgate/policy.star"), "policy.deny(").unwrap();
-    let reason = refused(&claude(&place, &place.ls()));
-    assert!(reason.contains("tollgate check"), "{reason}");
+    let output = claude(&place, &place.ls());
+    refused(&output);
+    assert!(told(&output).contains("policy.star"), "{output:?}");
 }
 
 /// A hook that always wants the agent to go on does not keep it going for ever.

@@ -113,7 +113,7 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
         own.insert("hookEventName".to_owned(), event.name.into());
         outer.insert("hookSpecificOutput".to_owned(), Value::Object(own));
     }
-    if !refused && !reply.lost.is_empty() {
+    if !reply.lost.is_empty() {
         put(&mut outer, "systemMessage", &reply.lost.join("\n"));
     }
     let output =

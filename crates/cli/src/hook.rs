@@ -233,19 +233,24 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
         // The reason is for the model; which hook it was, and what was wrong with it, for the person.
         reply.lost.push(format!("Tollgate: {}", outcome.record.detail()));
+        reply.lost.extend(problems(&ready, Severity::Error));
     }
     if incoming.event.kind == Kind::SessionStart {
         // Nobody sees what is wrong with hook files while an agent runs, unless they are told as it begins.
-        let problems = ready.in_force().diagnostics.iter();
-        let problems = problems.filter(|problem| problem.severity >= Severity::Warning);
-        reply.lost.extend(problems.map(|problem| match &problem.help {
-            Some(help) => format!("Tollgate: {} ({help})", problem.line()),
-            None => format!("Tollgate: {}", problem.line()),
-        }));
+        reply.lost.extend(problems(&ready, Severity::Warning));
     }
     // The program ends here, and what it holds with it.
     std::mem::forget((ready, outcomes));
     Ok(reply)
+}
+
+/// What is wrong with hook files, and what to do about it.
+fn problems(ready: &Ready, least: Severity) -> impl Iterator<Item = String> {
+    let problems = ready.in_force().diagnostics.iter();
+    problems.filter(move |problem| problem.severity >= least).map(|problem| match &problem.help {
+        Some(help) => format!("Tollgate: {} ({help})", problem.line()),
+        None => format!("Tollgate: {}", problem.line()),
+    })
 }
 
 /// A result that was rewritten for one part is what the next one is about.

@@ -62,11 +62,15 @@ impl<'a> Fields<'a> {
     }
 
     fn get(&self, names: &[&str]) -> Option<&Value> {
-        names.iter().find_map(|name| self.input.get(*name)).filter(|value| !value.is_null())
+        names.iter().filter_map(|name| self.input.get(*name)).find(|value| !value.is_null())
     }
 
     fn text(&self, names: &[&str]) -> Option<String> {
-        self.get(names).and_then(Value::as_str).map(ToOwned::to_owned)
+        match self.get(names)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
     }
 
     /// A text, also one in parts, or in a field of its own.

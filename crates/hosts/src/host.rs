@@ -49,6 +49,12 @@ pub trait Wire: Send + Sync {
         input.get("hook_event_name").and_then(Value::as_str)
     }
 
+    /// Whether the name that a command was registered under and the one in its input are of one
+    /// event.
+    fn is_same(&self, given: &str, named: &str) -> bool {
+        given == named
+    }
+
     /// Reads an event as the host writes it.
     fn read_event(
         &self,
@@ -223,7 +229,9 @@ impl Host {
         };
         let named = self.wire.event_of(&input);
         let name = match (event, named) {
-            (Some(given), Some(named)) if given != named && self.event(named).is_some() => {
+            (Some(given), Some(named))
+                if !self.wire.is_same(given, named) && self.event(named).is_some() =>
+            {
                 return Err(WireError::new(format!(
                     "the command says that it is for `{given}`, and was called for `{named}`: \
                      `tollgate install {}` registers each event by its name",

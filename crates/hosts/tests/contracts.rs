@@ -114,7 +114,9 @@ fn its_rules_are_what_was_measured() {
                 ["killed", "timeout", "not-", "onFailure", "big-reason", "continue", "defer"];
             let (Some(code), false) = (
                 answer["exit"].as_i64(),
-                beyond.iter().any(|it| case.starts_with(it)) || case.ends_with(" mode"),
+                beyond.iter().any(|it| case.starts_with(it))
+                    || case.ends_with(" mode")
+                    || case.ends_with("(no --allow-all-tools)"),
             ) else {
                 continue;
             };
@@ -169,7 +171,9 @@ fn its_rules_are_what_was_measured_elsewhere() {
             let reply = host.wire.read_answer(event, &output).unwrap_or_default();
             let given = effect["marker_in_requests"].as_array().is_some_and(|it| !it.is_empty());
             let refused = reply.verdict == Verdict::Refuse;
-            let added = !reply.context.is_empty();
+            // A prompt that is rewritten is as good as added.
+            let prompt = matches!(reply.rewrite, Some(Rewritten::Prompt(_)));
+            let added = !reply.context.is_empty() || prompt;
             let (ours, theirs) = match event.kind {
                 Kind::TurnStart | Kind::ModelPre => ((refused, added), (requests == 0, given)),
                 Kind::SessionStart => ((false, added), (requests == 0, given)),
@@ -244,6 +248,7 @@ fn rewrite(kind: Kind, input: &Value) -> Rewritten {
     match kind {
         Kind::ToolPre => Rewritten::Input(input.clone()),
         Kind::TurnStart => Rewritten::Prompt("please".to_owned()),
+        Kind::SubagentStop => Rewritten::Result("x".into()),
         _ => Rewritten::Result(serde_json::json!({"stdout": "x"})),
     }
 }

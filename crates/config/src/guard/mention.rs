@@ -29,6 +29,7 @@ const DIRECTORIES: &[&str] = &[
     ".qwen",
     ".factory",
     ".kimi",
+    ".kimi-code",
 ];
 
 impl Needles {

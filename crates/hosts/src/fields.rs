@@ -43,7 +43,7 @@ impl Names {
         input: &["tool_input", "toolInput"],
         result: &["tool_response", "tool_output", "tool_result"],
         call: &["tool_use_id", "tool_call_id"],
-        response: &["last_assistant_message", "prompt_response"],
+        response: &["last_assistant_message", "prompt_response", "response"],
         summary: &["compact_summary"],
         notification: &["notification_type"],
     };
@@ -175,9 +175,12 @@ impl<'a> Fields<'a> {
                 let result = self.get(self.names.response).cloned();
                 Part::of(SubagentStop { kind: kind(), result, agent, model })
             }
-            Kind::Failure => {
-                Part::of(Failure { error: self.any_text(&["error"]), origin: None, agent, model })
-            }
+            Kind::Failure => Part::of(Failure {
+                error: self.any_text(&["error", "error_message"]),
+                origin: None,
+                agent,
+                model,
+            }),
             Kind::InvocationEnd | Kind::Interaction | Kind::FacetSwitch => {
                 return Err(WireError::new(format!("no host tells {} so", event.kind)));
             }

@@ -119,7 +119,7 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
 }
 
 /// The person would be asked. Here an exit code says less than the JSON does.
-fn permission(event: &HostEvent, verdict: Verdict, reason: &str) -> Output {
+pub(crate) fn permission(event: &HostEvent, verdict: Verdict, reason: &str) -> Output {
     let decision = match verdict {
         Verdict::Allow => json!({"behavior": "allow"}),
         Verdict::Refuse | Verdict::Resume => json!({"behavior": "deny", "message": reason}),

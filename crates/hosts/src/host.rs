@@ -49,6 +49,12 @@ pub trait Wire: Send + Sync {
         input.get("hook_event_name").and_then(Value::as_str)
     }
 
+    /// Whether the event, as it was told this time, is one. Some hosts call a hook where nothing has
+    /// happened yet.
+    fn concerns(&self, _event: &HostEvent, _input: &Args) -> bool {
+        true
+    }
+
     /// Reads an event as the host writes it.
     fn read_event(
         &self,
@@ -238,6 +244,7 @@ impl Host {
             }
         };
         match self.event(name) {
+            Some(event) if !self.wire.concerns(event, &input) => Ok(None),
             Some(event) => self.wire.read_event(self, event, input).map(Some),
             None if self.other_events.contains(&name) => Ok(None),
             None => Err(self.unknown_event(name)),

@@ -38,6 +38,7 @@ mod tools;
 pub mod claude;
 pub mod codex;
 pub mod gemini;
+pub mod qwen;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
@@ -46,7 +47,7 @@ pub use reply::{Choices, Reply, Rewritten, Verdict};
 pub use tools::{HostTool, Shape};
 
 /// All hosts.
-pub static ALL: &[&Host] = &[&claude::HOST, &codex::HOST, &gemini::HOST];
+pub static ALL: &[&Host] = &[&claude::HOST, &codex::HOST, &gemini::HOST, &qwen::HOST];
 
 /// The host of this name.
 pub fn by_name(name: &str) -> Option<&'static Host> {

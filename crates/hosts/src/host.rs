@@ -151,6 +151,8 @@ pub enum Form {
     /// The host has none, but puts the reason of a refusal where the result would be: what a hook has
     /// made of a result is told as that.
     Told,
+    /// What has happened stays, and the model is told beside it why it should not have.
+    Beside,
     /// The host has none, so the action is refused, with what to do instead.
     Refused,
     /// The host has none, and the action goes on without it.

@@ -37,7 +37,9 @@ mod tools;
 
 pub mod claude;
 pub mod codex;
+pub mod droid;
 pub mod gemini;
+pub mod kimi;
 pub mod qwen;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
@@ -47,7 +49,8 @@ pub use reply::{Choices, Reply, Rewritten, Verdict};
 pub use tools::{HostTool, Shape};
 
 /// All hosts.
-pub static ALL: &[&Host] = &[&claude::HOST, &codex::HOST, &gemini::HOST, &qwen::HOST];
+pub static ALL: &[&Host] =
+    &[&claude::HOST, &codex::HOST, &gemini::HOST, &qwen::HOST, &kimi::HOST, &droid::HOST];
 
 /// The host of this name.
 pub fn by_name(name: &str) -> Option<&'static Host> {

@@ -134,8 +134,9 @@ fn renamed(tool: &HostTool, input: &Args) -> Args {
         (ours.to_owned(), value)
     };
     // An argument that the host itself calls as the table does another one gives way to that.
-    let (mapped, others): (Vec<_>, Vec<_>) =
-        input.iter().partition(|(name, _)| tool.ours(name).is_some());
+    // One that is nothing is not given.
+    let given = input.iter().filter(|(_, value)| !value.is_null());
+    let (mapped, others): (Vec<_>, Vec<_>) = given.partition(|(name, _)| tool.ours(name).is_some());
     others.into_iter().chain(mapped).map(rename).collect()
 }
 

@@ -127,9 +127,10 @@ const RULES: Rules = Rules {
     strict: true,
     reads_json_when_failing: false,
     refusal_needs_stderr: true,
-    block_refuses_tools: true,
     checks_event_name: false,
     asks: false,
-    rewrites: true,
     rewrite_needs_allow: true,
+    rewrites_results: false,
+    text_resumes: false,
+    ..Rules::CLAUDE
 };

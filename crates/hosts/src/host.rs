@@ -55,6 +55,12 @@ pub trait Wire: Send + Sync {
         given == named
     }
 
+    /// Whether the event, as it was told this time, is one. Some hosts call a hook where nothing has
+    /// happened yet.
+    fn concerns(&self, _event: &HostEvent, _input: &Args) -> bool {
+        true
+    }
+
     /// Reads an event as the host writes it.
     fn read_event(
         &self,
@@ -151,6 +157,8 @@ pub enum Form {
     /// The host has none, but puts the reason of a refusal where the result would be: what a hook has
     /// made of a result is told as that.
     Told,
+    /// What has happened stays, and the model is told beside it why it should not have.
+    Beside,
     /// The host has none, so the action is refused, with what to do instead.
     Refused,
     /// The host has none, and the action goes on without it.
@@ -246,6 +254,7 @@ impl Host {
             }
         };
         match self.event(name) {
+            Some(event) if !self.wire.concerns(event, &input) => Ok(None),
             Some(event) => self.wire.read_event(self, event, input).map(Some),
             None if self.other_events.contains(&name) => Ok(None),
             None => Err(self.unknown_event(name)),

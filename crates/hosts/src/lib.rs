@@ -38,7 +38,10 @@ mod tools;
 pub mod claude;
 pub mod codex;
 pub mod copilot;
+pub mod droid;
 pub mod gemini;
+pub mod kimi;
+pub mod qwen;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
@@ -47,7 +50,15 @@ pub use reply::{Choices, Reply, Rewritten, Verdict};
 pub use tools::{HostTool, Shape};
 
 /// All hosts.
-pub static ALL: &[&Host] = &[&claude::HOST, &codex::HOST, &gemini::HOST, &copilot::HOST];
+pub static ALL: &[&Host] = &[
+    &claude::HOST,
+    &codex::HOST,
+    &gemini::HOST,
+    &copilot::HOST,
+    &qwen::HOST,
+    &kimi::HOST,
+    &droid::HOST,
+];
 
 /// The host of this name.
 pub fn by_name(name: &str) -> Option<&'static Host> {

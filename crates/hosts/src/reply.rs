@@ -152,6 +152,10 @@ impl Reply {
                     self.verdict = Verdict::Silent;
                 }
             }
+            Verdict::Refuse if forms.refuse == Form::Beside => {
+                self.lost
+                    .push(format!("{title} gives the model the reason, and the result as well"));
+            }
             Verdict::Refuse if forms.refuse != Form::Own => {
                 self.lost.push(format!("{title} cannot be refused this: {}", self.reason));
                 self.verdict = Verdict::Silent;

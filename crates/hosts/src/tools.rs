@@ -143,8 +143,9 @@ fn renamed(tool: &HostTool, input: &Args) -> Args {
         (ours.to_owned(), value)
     };
     // An argument that the host itself calls as the table does another one gives way to that; of two
-    // names for one argument, the one that stands first in the table counts.
-    let mut args: Vec<_> = input.iter().collect();
+    // names for one argument, the one that stands first in the table counts. One that is nothing is
+    // not given.
+    let mut args: Vec<_> = input.iter().filter(|(_, value)| !value.is_null()).collect();
     args.sort_by_key(|(name, _)| std::cmp::Reverse(tool.place(name).unwrap_or(usize::MAX)));
     args.into_iter().map(rename).collect()
 }

@@ -56,6 +56,7 @@ const fn word(form: Form) -> &'static str {
     match form {
         Form::Own => "yes",
         Form::Told => "told",
+        Form::Beside => "beside",
         Form::Refused => "refused",
         Form::Lost => "lost",
         Form::None => "",

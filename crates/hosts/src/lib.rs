@@ -36,6 +36,7 @@ mod result;
 mod tools;
 
 pub mod claude;
+pub mod cline;
 pub mod copilot;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
@@ -45,7 +46,7 @@ pub use reply::{Choices, Reply, Rewritten, Verdict};
 pub use tools::{HostTool, Shape};
 
 /// All hosts.
-pub static ALL: &[&Host] = &[&claude::HOST, &copilot::HOST];
+pub static ALL: &[&Host] = &[&claude::HOST, &copilot::HOST, &cline::HOST];
 
 /// The host of this name.
 pub fn by_name(name: &str) -> Option<&'static Host> {

@@ -36,6 +36,7 @@ mod result;
 mod tools;
 
 pub mod claude;
+pub mod cline;
 pub mod codex;
 pub mod copilot;
 pub mod droid;
@@ -58,6 +59,7 @@ pub static ALL: &[&Host] = &[
     &qwen::HOST,
     &kimi::HOST,
     &droid::HOST,
+    &cline::HOST,
 ];
 
 /// The host of this name.

@@ -3,6 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod cline;
 mod copilot;
 mod measured;
 

@@ -15,7 +15,7 @@ fn says_something(reply: &Reply) -> bool {
 
 #[test]
 fn rules_of_other_events_are_what_was_measured() {
-    for (name, least) in [("copilot", 20)] {
+    for (name, least) in [("copilot", 20), ("cline", 4)] {
         let host = host(name);
         let file = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join(format!("../../cases/hosts/{name}/answers.json"));
@@ -41,7 +41,7 @@ fn rules_of_other_events_are_what_was_measured() {
             let theirs = if event.kind == Kind::ToolPre {
                 effect["tool"] != "ran"
             } else {
-                !marked.is_empty() || effect["model_requests"] == 0
+                !marked.is_empty() || effect["model_requests"].as_u64() < Some(2)
             };
             assert_eq!(ours, theirs, "{name} {} at `{case}`: {reply:?}", event.name);
         }

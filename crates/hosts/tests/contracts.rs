@@ -182,7 +182,9 @@ fn its_rules_are_what_was_measured_elsewhere() {
                 }
                 Kind::ToolPost => {
                     let told = refused || added || reply.rewrite.is_some();
-                    ((false, told), (false, given))
+                    // A refusal that ends the run is told to nobody.
+                    let over = refused && requests < 2;
+                    ((false, told), (false, given || over))
                 }
                 _ => continue,
             };

@@ -70,7 +70,8 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
         Some(Rewritten::Result(result)) => {
             own.insert("updatedToolOutput".to_owned(), result.clone());
         }
-        Some(Rewritten::Prompt(_)) | None => {}
+        Some(Rewritten::Prompt(prompt)) => put(&mut own, "updatedPrompt", prompt),
+        None => {}
     }
     if !reply.context.is_empty() {
         put(&mut own, "additionalContext", &reply.context.join("\n\n"));
@@ -204,6 +205,9 @@ fn answer(
     }
     if let Some(result) = own.remove("updatedToolOutput") {
         reply.rewrite = Some(Rewritten::Result(result));
+    }
+    if let Some(prompt) = text(&own, "updatedPrompt").filter(|_| event.kind == Kind::TurnStart) {
+        reply.rewrite = Some(Rewritten::Prompt(prompt.to_owned()));
     }
     Ok(reply)
 }

@@ -38,6 +38,7 @@ mod tools;
 pub mod claude;
 pub mod cline;
 pub mod copilot;
+pub mod opencode;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
@@ -46,7 +47,7 @@ pub use reply::{Choices, Reply, Rewritten, Verdict};
 pub use tools::{HostTool, Shape};
 
 /// All hosts.
-pub static ALL: &[&Host] = &[&claude::HOST, &copilot::HOST, &cline::HOST];
+pub static ALL: &[&Host] = &[&claude::HOST, &copilot::HOST, &cline::HOST, &opencode::HOST];
 
 /// The host of this name.
 pub fn by_name(name: &str) -> Option<&'static Host> {

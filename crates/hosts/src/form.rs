@@ -136,7 +136,8 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
         Some(Rewritten::Prompt(prompt)) if rules.rewrites_prompts => {
             own.insert("updatedInput".to_owned(), json!({"prompt": prompt}));
         }
-        Some(Rewritten::Prompt(_)) | None => {}
+        Some(Rewritten::Prompt(prompt)) => put(&mut own, "updatedPrompt", prompt),
+        None => {}
     }
     if !reply.context.is_empty() {
         put(&mut own, "additionalContext", &reply.context.join("\n\n"));
@@ -292,6 +293,9 @@ fn answer(
         && let Some(result) = own.remove("updatedToolOutput")
     {
         reply.rewrite = Some(Rewritten::Result(result));
+    }
+    if let Some(prompt) = text(&own, "updatedPrompt").filter(|_| event.kind == Kind::TurnStart) {
+        reply.rewrite = Some(Rewritten::Prompt(prompt.to_owned()));
     }
     Ok(reply)
 }

@@ -42,6 +42,7 @@ pub mod copilot;
 pub mod droid;
 pub mod gemini;
 pub mod kimi;
+pub mod opencode;
 pub mod qwen;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
@@ -60,6 +61,7 @@ pub static ALL: &[&Host] = &[
     &kimi::HOST,
     &droid::HOST,
     &cline::HOST,
+    &opencode::HOST,
 ];
 
 /// The host of this name.

@@ -217,10 +217,11 @@ fn placed(tool: &Tool, mut args: Args, cwd: Option<&str>) -> Args {
                 }
             }
             // A search without a place is one of the whole project.
-            None if is_command
-                || arg.required
-                    && tool.access == tools::Access::Read
-                    && arg.name != "AbsolutePath" =>
+            None | Some(Value::Null)
+                if is_command
+                    || arg.required
+                        && tool.access == tools::Access::Read
+                        && arg.name != "AbsolutePath" =>
             {
                 args.insert(arg.name.to_owned(), cwd.into());
             }

@@ -6,6 +6,7 @@
 mod cline;
 mod copilot;
 mod measured;
+mod opencode;
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -37,6 +37,9 @@ pub enum Shape {
     Edits(&'static str),
     /// One for each address in the text of this argument.
     Urls(&'static str),
+    /// One, and one more for each file of a patch in the command in this argument: the host applies
+    /// such a patch itself.
+    Command(&'static str),
 }
 
 /// The most addresses that are looked for in a text. Where there are more, the call has none, which no
@@ -102,6 +105,11 @@ pub(crate) fn translate(
             },
         },
         Shape::Urls(text) => urls(tool, input, text),
+        Shape::Command(text) => {
+            let text = input.get(text).and_then(Value::as_str).unwrap_or_default();
+            let patched = if patch::is_in(text) { patch::calls(text) } else { Vec::new() };
+            std::iter::once((tool.tool, renamed(tool, input))).chain(patched).collect()
+        }
     };
     let finished = |(name, args): (&'static str, Args)| {
         let args = tools::lookup(name)
@@ -115,9 +123,10 @@ pub(crate) fn translate(
 fn arguments(tool: &HostTool, input: &Value) -> Args {
     match (input, tool.shape) {
         (Value::Object(input), _) => input.clone(),
-        (Value::String(_), Shape::Patch(name) | Shape::Each(name) | Shape::Urls(name)) => {
-            Map::from_iter([(name.to_owned(), input.clone())])
-        }
+        (
+            Value::String(_),
+            Shape::Patch(name) | Shape::Each(name) | Shape::Urls(name) | Shape::Command(name),
+        ) => Map::from_iter([(name.to_owned(), input.clone())]),
         (Value::String(_), Shape::One | Shape::Edits(_)) => {
             let first = tool.args.first();
             first.map(|(name, _)| ((*name).to_owned(), input.clone())).into_iter().collect()
@@ -270,6 +279,7 @@ pub(crate) fn back(
         let value = after.get(name).cloned();
         match (tool.shape, value) {
             (Shape::Patch(_), _) => return None,
+            (Shape::Command(_), _) if place > 0 => return None,
             (Shape::Urls(text), value) if name == "Url" && !input.contains_key(theirs) => {
                 let (old, new) = (before.get(name)?.as_str()?, value.as_ref()?.as_str()?);
                 let changed = input.get(text)?.as_str()?.replace(old, new);
@@ -334,7 +344,8 @@ pub(crate) fn native(host: &Host, call: &ToolCall) -> (String, Value) {
         return (host.mcp.word(server, &call.name), Value::Object(call.args.clone()));
     }
     let known = tools::lookup(&call.name).map_or(&*call.name, |tool| tool.name);
-    let same = |tool: &&HostTool| tool.tool == known && !matches!(tool.shape, Shape::Patch(_));
+    let is_several = |shape| matches!(shape, Shape::Patch(_) | Shape::Urls(_));
+    let same = |tool: &&HostTool| tool.tool == known && !is_several(tool.shape);
     let Some(tool) = host.tools.iter().find(same) else {
         return (call.name.clone(), Value::Object(call.args.clone()));
     };

@@ -4,7 +4,7 @@ use serde_json::json;
 use tollgate_core::tools::{self, Access};
 use tollgate_hosts::{Rewritten, Verdict};
 
-use super::{check, host, pre, printed, read, replacing, rewriting, write};
+use super::{check, host, pre, printed, read, replacing, rewriting, touched, write};
 
 #[test]
 fn tools() {
@@ -34,6 +34,18 @@ fn tools() {
             ("spawn_agent", json!({"message": "go"}), &[("invoke_subagent", &[])]),
         ],
     );
+    // A patch that is applied by a command.
+    let command = format!("apply_patch <<'EOF'\n{patch}EOF\n");
+    let command = pre("codex", "Bash", &json!({"command": command}));
+    assert_eq!(command.parts.len(), 1 + files.len());
+    assert_eq!(
+        touched(&command)[1..],
+        files.map(|(name, paths)| (name.to_owned(), paths.to_vec()))
+    );
+    let reply = rewriting(&command, 0, |args| drop(args.insert("CommandLine".into(), "ls".into())));
+    assert_eq!(reply.rewrite, Some(Rewritten::Input(json!({"command": "ls"}))));
+    let reply = rewriting(&command, 1, |args| drop(args.insert("TargetFile".into(), "/b".into())));
+    assert_eq!((reply.verdict, reply.rewrite), (Verdict::Refuse, None));
     // What cannot be read touches what nobody knows.
     let call = pre("codex", "apply_patch", &json!({"command": "rm"}));
     assert!(tools::paths(call.parts[0].call().unwrap()).is_err());

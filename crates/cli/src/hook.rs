@@ -7,6 +7,7 @@
 #[cfg(debug_assertions)]
 mod fault;
 mod rounds;
+mod session;
 
 use std::borrow::Cow;
 use std::env;
@@ -201,9 +202,10 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
 }
 
 fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Problem> {
-    let project = project(args, incoming);
-    let places = Places::of_this_process(Some(project));
+    let places = Places::of_this_process(None);
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let project = project(args, incoming, state.as_deref());
+    let places = Places { project: Some(project), ..places };
     let mut setup = Setup::new(places).scripts(Starlark::new());
     // As a session begins, the person is told what is wrong with any of the files.
     if incoming.event.kind != Kind::SessionStart {
@@ -264,14 +266,16 @@ fn carried(mut event: AnyEvent, before: Option<&AnyOutcome>) -> AnyEvent {
 }
 
 /// The project that the agent works on: what it was started for counts, not where it has gone since.
-fn project(args: &Args, incoming: &Incoming) -> PathBuf {
+fn project(args: &Args, incoming: &Incoming, state: Option<&Path>) -> PathBuf {
     if let Some(project) = &args.project {
         return project.clone();
     }
     let variable = |name: &&str| env::var_os(name).map(PathBuf::from);
     let said = incoming.host.project_variables.iter().find_map(variable);
-    let said = said.filter(|path| path.is_absolute() && path.is_dir());
-    let here = || incoming.cwd.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
-    let directory = said.or_else(here).or_else(|| env::current_dir().ok());
-    Places::project_of(&directory.unwrap_or_else(|| PathBuf::from("/")))
+    if let Some(said) = said.filter(|path| path.is_absolute() && path.is_dir()) {
+        return Places::project_of(&said);
+    }
+    let here = incoming.cwd.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
+    let here = here.or_else(|| env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
+    session::project(incoming, state, Places::project_of(&here))
 }

@@ -299,3 +299,37 @@ fn an_agent_comes_to_an_end() {
     let folder = place.path("home/.local/state/tollgate/rounds");
     assert!(folder.is_dir());
 }
+
+/// An agent that goes elsewhere is still held to the hooks of the project it began in.
+#[test]
+fn to_go_elsewhere_is_no_way_out() {
+    let place = Place::new();
+    fs::remove_file(place.path("home/.config/tollgate/policy.star")).unwrap();
+    fs::create_dir_all(place.path("project/.tollgate")).unwrap();
+    fs::create_dir_all(place.path("elsewhere/.git")).unwrap();
+    fs::write(place.path("project/.tollgate/policy.star"), POLICY).unwrap();
+    let trusted = run(place.tollgate().args(["trust", "--yes"]), b"");
+    assert!(trusted.status.success(), "{trusted:?}");
+    let call = |event: &str, directory: &str| {
+        let call = json!({
+            "session_id": "s", "turn_id": "t", "hook_event_name": event, "cwd": place.path(directory),
+            "tool_name": "Bash", "tool_input": {"command": "rm -r x"}, "source": "startup",
+        });
+        run(place.tollgate().args(["hook", "codex"]), call.to_string().as_bytes())
+    };
+    assert_eq!(call("SessionStart", "project").status.code(), Some(0));
+    for directory in ["project", "elsewhere"] {
+        assert_eq!(call("PreToolUse", directory).status.code(), Some(2), "in {directory}");
+    }
+    // Another session may begin elsewhere.
+    assert_eq!(call("SessionEnd", "elsewhere").status.code(), Some(0));
+    assert_eq!(call("PreToolUse", "elsewhere").status.code(), Some(0));
+    // An agent that says where it was started is believed.
+    let mut command = place.tollgate();
+    command.args(["hook", "claude"]).env("CLAUDE_PROJECT_DIR", place.path("project"));
+    let there = json!({
+        "session_id": "s", "hook_event_name": "PreToolUse", "cwd": place.path("elsewhere"),
+        "tool_name": "Bash", "tool_input": {"command": "rm -r x"},
+    });
+    assert_eq!(refused(&run(&mut command, there.to_string().as_bytes())), "no rm here");
+}

@@ -92,6 +92,9 @@ pub(super) const PLACES: &[Place] = places! {
     Root "etc/windsurf" whole;
 };
 
+/// Directories beside the trust store.
+pub(super) const KEPT: &[&str] = &["sessions", "rounds"];
+
 /// Directories that hold much else, so that to mention them means little.
 const SHARED: &[&str] = &[
     ".github",
@@ -360,6 +363,12 @@ impl Places {
             let path = directory.join(name);
             let path = (base, path.strip_prefix(base).unwrap_or(&path));
             spots.add(path, false, &shown);
+        }
+        // What is kept of sessions of other agents says which hooks hold for them.
+        for kept in KEPT {
+            let path = directory.join(kept);
+            let path = (base, path.strip_prefix(base).unwrap_or(&path));
+            spots.add(path, true, &shown);
         }
     }
 

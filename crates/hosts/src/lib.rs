@@ -38,7 +38,10 @@ mod tools;
 pub mod claude;
 pub mod cline;
 pub mod copilot;
+pub mod cursor;
 pub mod opencode;
+pub mod vscode;
+pub mod windsurf;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
@@ -47,7 +50,15 @@ pub use reply::{Choices, Reply, Rewritten, Verdict};
 pub use tools::{HostTool, Shape};
 
 /// All hosts.
-pub static ALL: &[&Host] = &[&claude::HOST, &copilot::HOST, &cline::HOST, &opencode::HOST];
+pub static ALL: &[&Host] = &[
+    &claude::HOST,
+    &copilot::HOST,
+    &cline::HOST,
+    &opencode::HOST,
+    &cursor::HOST,
+    &windsurf::HOST,
+    &vscode::HOST,
+];
 
 /// The host of this name.
 pub fn by_name(name: &str) -> Option<&'static Host> {

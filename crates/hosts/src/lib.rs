@@ -39,11 +39,14 @@ pub mod claude;
 pub mod cline;
 pub mod codex;
 pub mod copilot;
+pub mod cursor;
 pub mod droid;
 pub mod gemini;
 pub mod kimi;
 pub mod opencode;
 pub mod qwen;
+pub mod vscode;
+pub mod windsurf;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
@@ -62,6 +65,9 @@ pub static ALL: &[&Host] = &[
     &droid::HOST,
     &cline::HOST,
     &opencode::HOST,
+    &cursor::HOST,
+    &windsurf::HOST,
+    &vscode::HOST,
 ];
 
 /// The host of this name.

@@ -321,7 +321,8 @@ fn shown(value: Value) -> String {
     match value {
         Value::String(text) => text,
         Value::Object(fields) => {
-            let lone = ["command", "CommandLine"].iter().find_map(|name| fields.get(*name));
+            let names = ["command", "CommandLine", "command_line"];
+            let lone = names.iter().find_map(|name| fields.get(*name));
             match lone.and_then(Value::as_str) {
                 Some(command) => command.to_owned(),
                 None => Value::Object(fields).to_string(),

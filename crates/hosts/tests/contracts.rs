@@ -14,6 +14,9 @@ fn cases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/hosts")
 }
 
+/// Hosts that are known by their documents alone.
+const NOT_RUN: &[&str] = &["cursor", "windsurf", "vscode"];
+
 /// The hosts that something was recorded of, with the folder.
 fn recorded() -> Vec<(&'static Host, PathBuf)> {
     let mut all = Vec::new();
@@ -25,7 +28,8 @@ fn recorded() -> Vec<(&'static Host, PathBuf)> {
             all.push((host, path));
         }
     }
-    assert!(all.len() >= ALL.len().min(9), "recordings are there");
+    let run = ALL.iter().filter(|host| !NOT_RUN.contains(&host.name)).count();
+    assert!(all.len() >= run, "recordings are there");
     all
 }
 
@@ -238,7 +242,11 @@ fn every_answer_is_understood() {
                         assert_eq!(read.reason.trim(), reply.reason, "{at}");
                     }
                     if verdict == Verdict::Silent && !rewrite && !context {
-                        assert_eq!(output, Output::silent(), "{at}: silence is silent");
+                        // Cursor takes nothing at all for a failure: there, silence is an answer
+                        // that says nothing.
+                        let empty = Output::json(&serde_json::json!({}));
+                        let silent = host.name == "cursor" && event.gate && output == empty;
+                        assert!(silent || output == Output::silent(), "{at}: silence is silent");
                     }
                 }
             }

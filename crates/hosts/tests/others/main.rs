@@ -5,8 +5,10 @@
 
 mod cline;
 mod copilot;
+mod editors;
 mod measured;
 mod opencode;
+mod unexpected;
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

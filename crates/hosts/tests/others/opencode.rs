@@ -55,25 +55,23 @@ fn servers_and_their_tools_are_read_out_of_one_word() {
     assert_eq!(host("opencode").native(&ours).0, "demo_greet");
 }
 
-/// What the plugin does, with a program in the place of Tollgate. None where there is no node.
-fn drive(program: &str, cases: &Value) -> Option<Value> {
-    drive_within("60_000", program, cases)
-}
-
-fn drive_within(patience: &str, program: &str, cases: &Value) -> Option<Value> {
+/// What the plugin does with each program in the place of Tollgate. None where there is no node.
+fn drive_each(patience: &str, programs: &[&str], cases: &Value) -> Option<Vec<Value>> {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let text = plugin(&["/bin/sh", at("program").to_str().unwrap()])
-        .replace("PATIENCE = 60_000", &format!("PATIENCE = {patience}"));
-    fs::write(at("plugin.mjs"), text).unwrap();
-    fs::write(at("program"), program).unwrap();
-    fs::write(at("cases.json"), cases.to_string()).unwrap();
+    let run = |(place, program): (usize, &&str)| {
+        let at = |kind: &str| folder.path().join(format!("{place}.{kind}"));
+        let (script, module) = (at("sh"), at("mjs"));
+        fs::write(&script, program).unwrap();
+        let text = plugin(&["/bin/sh", script.to_str().unwrap()])
+            .replace("PATIENCE = 60_000", &format!("PATIENCE = {patience}"));
+        fs::write(&module, text).unwrap();
+        json!({"plugin": module, "cases": cases})
+    };
+    let runs: Vec<_> = programs.iter().enumerate().map(run).collect();
+    let file = folder.path().join("runs.json");
+    fs::write(&file, Value::from(runs).to_string()).unwrap();
     let drive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/others/opencode/drive.mjs");
-    let output = Command::new("node")
-        .arg(drive)
-        .args([at("plugin.mjs"), at("cases.json")])
-        .current_dir(folder.path())
-        .output();
+    let output = Command::new("node").arg(drive).arg(&file).current_dir(folder.path()).output();
     let Ok(output) = output else {
         eprintln!("no node to run it");
         return None;
@@ -81,6 +79,10 @@ fn drive_within(patience: &str, program: &str, cases: &Value) -> Option<Value> {
     let shown = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{shown}");
     Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+fn drive(program: &str, cases: &Value) -> Option<Value> {
+    drive_each("60_000", &[program], cases).map(|mut results| results.remove(0))
 }
 
 fn before() -> Value {
@@ -114,7 +116,7 @@ fn saying(output: &tollgate_hosts::Output) -> String {
 #[test]
 fn the_plugin_refuses_where_it_gets_no_answer() {
     let cases = json!([before(), after(), prompt()]);
-    for (program, why) in [
+    let programs = [
         ("exit 1", "exit code 1"),
         ("exit 3", "exit code 3"),
         ("exec /nonexistent/program", "exit code 127"),
@@ -126,16 +128,19 @@ fn the_plugin_refuses_where_it_gets_no_answer() {
         ("exit 2", "A hook refused"),
         ("echo no >&2; exit 2", "no"),
         ("head -c 9000000 /dev/zero", "too much"),
-    ] {
-        let Some(results) = drive(program, &cases) else { return };
+    ];
+    let Some(all) = drive_each("60_000", &programs.map(|(program, _)| program), &cases) else {
+        return;
+    };
+    for ((program, why), results) in programs.into_iter().zip(all) {
         for result in results.as_array().unwrap() {
             let thrown = result["thrown"].as_str().unwrap_or_else(|| panic!("{program}: {result}"));
             assert!(thrown.contains(why), "{program}: {thrown}");
         }
     }
     let begun = Instant::now();
-    let Some(results) = drive_within("200", "exec sleep 60", &json!([before()])) else { return };
-    assert!(results[0]["thrown"].as_str().unwrap().contains("longer than"), "{results}");
+    let Some(results) = drive_each("200", &["exec sleep 60"], &json!([before()])) else { return };
+    assert!(results[0][0]["thrown"].as_str().unwrap().contains("longer than"), "{results:?}");
     assert!(begun.elapsed().as_secs() < 30);
     // A command that is not there at all.
     let missing = plugin(&["/nonexistent/tollgate"]);
@@ -145,8 +150,9 @@ fn the_plugin_refuses_where_it_gets_no_answer() {
 #[test]
 fn the_plugin_has_no_opinion_of_its_own() {
     let cases = json!([before(), after(), prompt()]);
-    for program in ["cat >/dev/null", "echo '{}'", "sleep 2 & exit 0", "exec <&-; exit 0"] {
-        let Some(results) = drive(program, &cases) else { return };
+    let programs = ["cat >/dev/null", "echo '{}'", "sleep 2 & exit 0", "exec <&-; exit 0"];
+    let Some(all) = drive_each("60_000", &programs, &cases) else { return };
+    for (program, results) in programs.into_iter().zip(all) {
         for (result, case) in results.as_array().unwrap().iter().zip(cases.as_array().unwrap()) {
             assert_eq!(*result, json!({"output": case["output"]}), "{program}");
         }

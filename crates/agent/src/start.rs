@@ -37,7 +37,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
     let model = config.model.take().ok_or(AgentError::NoModel)?;
     let who = Who::default();
     let info = session_info(&config)?;
-    let transcript = open_transcript(&info)?;
+    let transcript = open_transcript(&info, masker(&config))?;
     let (history, is_written) = resumed(&config, &info, &who)?;
     let mut servers = Vec::new();
     for server in std::mem::take(&mut config.servers) {
@@ -184,9 +184,19 @@ fn new_id() -> String {
     )
 }
 
-fn open_transcript(info: &SessionInfo) -> Result<Option<Arc<Transcript>>, AgentError> {
+/// What is masked in the transcript: what is masked in the audit trail, with all that the settings add.
+fn masker(config: &Config) -> Masker {
+    let settings = config.files.as_ref().map(|setup| setup.settings.settings.masker());
+    // Patterns are checked where the settings are read.
+    settings.map_or_else(Masker::default, |masker| masker.unwrap_or_else(|_| Masker::everything()))
+}
+
+fn open_transcript(
+    info: &SessionInfo,
+    masker: Masker,
+) -> Result<Option<Arc<Transcript>>, AgentError> {
     let Some(path) = &info.transcript else { return Ok(None) };
-    let transcript = Transcript::open(Path::new(path), Masker::default())?;
+    let transcript = Transcript::open(Path::new(path), masker)?;
     Ok(Some(Arc::new(transcript)))
 }
 

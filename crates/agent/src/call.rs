@@ -19,7 +19,6 @@ use tollgate_tools::Output;
 
 use crate::permission::{GrantedBy, Resource};
 use crate::person::{Approval, Consent};
-use crate::preview;
 use crate::session::{Actor, Session};
 use crate::toolbox::Offer;
 use crate::update::Update;
@@ -89,10 +88,12 @@ impl Session {
         let overrides = Overrides::of(&outcome);
         let approved = match outcome.permit() {
             Permit::Granted(approved) => approved,
-            Permit::Ask(pending) => match self.ask_person(actor, turn, pending, &overrides).await {
-                Ok(approved) => approved,
-                Err(refusal) => return self.refuse(&wanted, &refusal),
-            },
+            Permit::Ask(pending) => {
+                match self.ask_person(actor, turn, offer, pending, &overrides).await {
+                    Ok(approved) => approved,
+                    Err(refusal) => return self.refuse(&wanted, &refusal),
+                }
+            }
             Permit::Refused(refusal) => return self.refuse(&wanted, &refusal),
         };
         for resource in overrides.all {
@@ -113,6 +114,7 @@ impl Session {
         &self,
         actor: &Actor,
         turn: &TurnContext,
+        offer: &Offer,
         pending: Pending<ToolPre>,
         overrides: &Overrides,
     ) -> Result<Approved<ToolPre>, Refusal> {
@@ -127,13 +129,22 @@ impl Session {
         let message = format!("`{}` waits for your approval", call.name);
         self.notify(&actor.who, turn, "approval", &message).await;
         let used = self.grants.resources(&call).unwrap_or_default();
-        let diff = preview::diff(&call, &self.tools.workspaces);
+        let preview = match offer {
+            Offer::Tool(tool) => tool.preview(&self.tools, &call.args).await,
+            Offer::Mcp { .. } | Offer::Control(_) => None,
+        };
+        let (diff, fails) = match preview {
+            None => (None, None),
+            Some(Ok(diff)) => (Some(diff), None),
+            Some(Err(failure)) => (None, Some(failure.to_string())),
+        };
         let approval = Approval {
             call: &call,
             reason: &reason,
             detail: &detail,
             resources: &used,
             diff: diff.as_deref(),
+            fails: fails.as_deref(),
             may_remember: !is_forced && !used.is_empty(),
         };
         let asked = tokio::time::timeout(self.limits.person, self.person.approve(&approval)).await;

@@ -23,8 +23,10 @@ pub struct Approval<'a> {
     pub detail: &'a str,
     /// What the call uses: what "always" would permit. Empty where that cannot be told.
     pub resources: &'a [Resource],
-    /// What would become of a file, as a diff.
+    /// What would become of a file, as a diff that the tool itself has made.
     pub diff: Option<&'a str>,
+    /// Why the tool would refuse the call as things stand, where that is known.
+    pub fails: Option<&'a str>,
     /// Whether "always" can be said. A hook may want the person to be asked each time.
     pub may_remember: bool,
 }

@@ -133,6 +133,9 @@ impl Person for Terminal {
         if !approval.reason.is_empty() {
             let _ = writeln!(question, "  why you are asked: {}", shown(approval.reason));
         }
+        if let Some(fails) = approval.fails {
+            let _ = writeln!(question, "  as things stand it would fail: {}", shown(fails));
+        }
         if let Some(diff) = approval.diff {
             let _ = writeln!(question, "  {}", shown(diff));
         }
@@ -260,6 +263,7 @@ mod tests {
             detail: "",
             resources: std::slice::from_ref(&resource),
             diff: Some("-a\n+b"),
+            fails: None,
             may_remember,
         };
         let consent = person.approve(&approval).await;

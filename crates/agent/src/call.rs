@@ -96,8 +96,14 @@ impl Session {
             }
             Permit::Refused(refusal) => return self.refuse(&wanted, &refusal),
         };
+        let used = self.grants.resources(&approved.call).unwrap_or_default();
         for resource in overrides.all {
-            self.grants.add(resource, GrantedBy::Hook);
+            // A hook that permits what the call uses, word for word, has written no pattern.
+            if used.contains(&resource) {
+                self.grants.add_exactly(resource, GrantedBy::Hook);
+            } else {
+                self.grants.add(resource, GrantedBy::Hook);
+            }
         }
         self.execute(actor, &operation, offer, approved).await
     }
@@ -153,9 +159,7 @@ impl Session {
             Ok(Consent::ForSession) => {
                 // What is asked about each time is not remembered, whatever a person says.
                 if approval.may_remember {
-                    for resource in used {
-                        self.grants.add(resource, GrantedBy::Person);
-                    }
+                    self.grants.add_used(&call, GrantedBy::Person);
                 }
                 Ok(pending.approve())
             }

@@ -3,6 +3,11 @@
 //! A grant is on a resource: `command(npm test)`, `read_file(/etc/hosts)`, `write_file(/work/src/**)`,
 //! `read_url(https://docs.rs/*)`, `mcp(github/*)`. It comes from a person who said "always", or from a hook that permits a
 //! resource, and lasts as long as the session. It satisfies an *ask*; never a *force ask*, and never a deny.
+//!
+//! What somebody writes as a grant can be a pattern. What a person has said "always" to is remembered as it was used, to
+//! the letter: nobody who approves `rm *.tmp` has approved what else these letters could stand for.
+
+mod pattern;
 
 use std::fmt;
 use std::fs;
@@ -10,11 +15,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use tollgate_core::event::ToolCall;
 use tollgate_core::policy::resolve;
 use tollgate_core::tools::{self, Access};
+use url::Url;
+
+use pattern::Pattern;
 
 /// The sort of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,10 +121,13 @@ pub fn resources(call: &ToolCall, base: Option<&Path>) -> Option<Vec<Resource>> 
     }
     let one = |kind, what: &str| Some(vec![Resource { kind, what: what.to_owned() }]);
     if call.is("run_command") {
-        return one(ResourceKind::Command, call.text("CommandLine")?.trim());
+        // What a shell takes for blanks, and no other blanks.
+        let line = call.text("CommandLine")?.trim_matches([' ', '\t', '\n']);
+        return one(ResourceKind::Command, line);
     }
     if call.is("read_url_content") {
-        return one(ResourceKind::ReadUrl, call.text("Url")?);
+        // As it is asked for: what is written in two ways is one address.
+        return one(ResourceKind::ReadUrl, Url::parse(call.text("Url")?).ok()?.as_str());
     }
     let touched = tools::paths(call).ok()?;
     if touched.is_empty() {
@@ -131,7 +142,13 @@ pub fn resources(call: &ToolCall, base: Option<&Path>) -> Option<Vec<Resource>> 
         let path = base.map_or_else(|| path.to_owned(), |base| base.join(path));
         Some(Resource { kind, what: real(&path)?.to_str()?.to_owned() })
     };
-    touched.iter().map(resource).collect()
+    let mut used = touched.iter().map(resource).collect::<Option<Vec<_>>>()?;
+    // Who may read a file may not send it away: the tool that does is a thing to be granted by itself.
+    let access = tools::lookup(&call.name).map(|tool| tool.access);
+    if !matches!(access, Some(Access::Read | Access::Write)) {
+        used.push(Resource { kind: ResourceKind::Tool, what: call.name.clone() });
+    }
+    Some(used)
 }
 
 /// Where a path leads. A grant is on a place, not on one of the names of it.
@@ -159,48 +176,65 @@ pub struct Grant {
     pub resource: Resource,
     /// Who has granted it.
     pub by: GrantedBy,
+    /// Whether it is a pattern: else it is this resource to the letter.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_pattern: bool,
+    /// The directory that a command may be run in, where it is another than that of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// The directory that it was approved for; a command that was granted in advance may be run in any.
+    #[serde(skip)]
+    only_in: Option<PathBuf>,
     #[serde(skip)]
     pattern: Pattern,
 }
 
-#[derive(Debug, Clone)]
-enum Pattern {
-    Exactly,
-    Like(GlobMatcher),
-}
-
 impl Grant {
-    fn new(resource: Resource, by: GrantedBy) -> Self {
-        let has_pattern = resource.what.contains(['*', '?', '[']);
-        // `*` in a path ends at a slash, as in a shell; in a command or an address it does not.
-        let is_path = matches!(resource.kind, ResourceKind::ReadFile | ResourceKind::WriteFile);
-        let glob = GlobBuilder::new(&resource.what).literal_separator(is_path).build();
-        let pattern = match glob {
-            Ok(glob) if has_pattern => Pattern::Like(glob.compile_matcher()),
-            _ => Pattern::Exactly,
-        };
-        Self { resource, by, pattern }
+    fn new(resource: Resource, by: GrantedBy, base: Option<&Path>) -> Self {
+        let (what, pattern) = pattern::read(resource.kind, &resource.what, base);
+        Self::of(resource.kind, what, pattern, by)
     }
 
-    fn covers(&self, used: &Resource) -> bool {
+    fn exactly(resource: Resource, by: GrantedBy) -> Self {
+        Self::of(resource.kind, resource.what, Pattern::Exactly, by)
+    }
+
+    fn of(kind: ResourceKind, what: String, pattern: Pattern, by: GrantedBy) -> Self {
+        Self {
+            resource: Resource { kind, what },
+            by,
+            is_pattern: !pattern.is_exact(),
+            directory: None,
+            only_in: None,
+            pattern,
+        }
+    }
+
+    /// Whether it covers a resource that is used in a directory.
+    fn covers(&self, used: &Resource, directory: Option<&Path>) -> bool {
         if self.resource.kind != used.kind {
             return false;
         }
-        if self.resource.what == used.what {
-            return true;
-        }
-        // `npm *` is npm with arguments, and not whatever else a shell makes of the rest of the line.
-        let is_plain = used.kind != ResourceKind::Command || is_plain_command(&used.what);
-        match &self.pattern {
-            Pattern::Like(glob) => is_plain && glob.is_match(&used.what),
-            Pattern::Exactly => false,
-        }
+        let is_there = self.only_in.is_none() || self.only_in.as_deref() == directory;
+        is_there && (self.resource.what == used.what || self.pattern.covers(used.kind, &used.what))
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.resource == other.resource
+            && self.is_pattern == other.is_pattern
+            && self.only_in == other.only_in
     }
 }
 
-/// Whether a shell takes a command line for one command and its arguments, as they are written.
-fn is_plain_command(line: &str) -> bool {
-    line.chars().all(|c| c.is_alphanumeric() || " ./_-=:,@%+".contains(c))
+/// The directory that a command is run in. None where that cannot be told.
+fn directory(call: &ToolCall, base: Option<&Path>) -> Option<PathBuf> {
+    let given = match call.args.get("Cwd") {
+        None | Some(Value::Null) => "",
+        Some(given) => given.as_str()?,
+    };
+    let path = base.map_or_else(|| PathBuf::from(given), |base| base.join(given));
+    // The host's own, of which nothing is known.
+    if path.as_os_str().is_empty() { Some(path) } else { real(&path) }
 }
 
 /// The grants of a session. Cheap to share; safe from many tasks.
@@ -241,11 +275,51 @@ impl Grants {
         self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Grants a resource. The same one counts once.
+    /// Grants a resource, or a pattern of them. The same one counts once.
     pub fn add(&self, resource: Resource, by: GrantedBy) {
+        self.put(Grant::new(resource, by, self.base.as_deref()));
+    }
+
+    /// Grants what a call uses: that to the letter, and nothing that only looks like it. A command is granted in the
+    /// directory that it is run in.
+    ///
+    /// ```
+    /// use tollgate_agent::permission::{GrantedBy, Grants};
+    /// use tollgate_core::event::ToolCall;
+    ///
+    /// let grants = Grants::below("/work");
+    /// let run = |line: &str| ToolCall::new("run_command").arg("CommandLine", line);
+    /// grants.add_used(&run("cat *"), GrantedBy::Person);
+    /// assert!(grants.cover(&run("cat *")));
+    /// assert!(!grants.cover(&run("cat /home/me/.ssh/id_rsa")));
+    /// assert!(!grants.cover(&run("cat *").arg("Cwd", "/elsewhere")));
+    /// ```
+    pub fn add_used(&self, call: &ToolCall, by: GrantedBy) {
+        let base = self.base.as_deref();
+        let directory = directory(call, base);
+        for resource in self.resources(call).into_iter().flatten() {
+            let is_command = resource.kind == ResourceKind::Command;
+            let mut grant = Grant::exactly(resource, by.clone());
+            if is_command {
+                let Some(directory) = &directory else { continue };
+                if base.and_then(real).as_ref() != Some(directory) {
+                    grant.directory = Some(directory.to_string_lossy().into_owned());
+                }
+                grant.only_in = Some(directory.clone());
+            }
+            self.put(grant);
+        }
+    }
+
+    /// Grants a resource to the letter.
+    pub(crate) fn add_exactly(&self, resource: Resource, by: GrantedBy) {
+        self.put(Grant::exactly(resource, by));
+    }
+
+    fn put(&self, grant: Grant) {
         let mut grants = self.lock();
-        if grants.len() < MOST && grants.iter().all(|grant| grant.resource != resource) {
-            grants.push(Grant::new(resource, by));
+        if grants.len() < MOST && !grants.iter().any(|known| known.is_same(&grant)) {
+            grants.push(grant);
         }
     }
 
@@ -257,12 +331,15 @@ impl Grants {
     /// The same, where more is granted for this call.
     pub(crate) fn cover_with(&self, call: &ToolCall, more: &[Resource]) -> bool {
         let Some(used) = self.resources(call) else { return false };
+        let directory = directory(call, self.base.as_deref());
+        let more: Vec<_> = more
+            .iter()
+            .map(|more| Grant::new(more.clone(), GrantedBy::Hook, self.base.as_deref()))
+            .collect();
         let grants = self.lock();
         used.iter().all(|used| {
-            let more = more
-                .iter()
-                .any(|more| more == used || Grant::new(more.clone(), GrantedBy::Hook).covers(used));
-            more || grants.iter().any(|grant| grant.covers(used))
+            let is_covered = |grant: &Grant| grant.covers(used, directory.as_deref());
+            more.iter().any(is_covered) || grants.iter().any(is_covered)
         })
     }
 
@@ -275,7 +352,7 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     // A test fails by panicking.
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use super::*;
 
@@ -287,7 +364,6 @@ mod tests {
 
     #[test]
     fn a_grant_covers_what_it_names_and_nothing_beside_it() {
-        let run = |line: &str| ToolCall::new("run_command").arg("CommandLine", line);
         let write = |path: &str| {
             ToolCall::new("write_to_file").arg("TargetFile", path).arg("CodeContent", "")
         };
@@ -321,6 +397,106 @@ mod tests {
         ] {
             assert_eq!(covers(grant, &call), wanted, "{grant}: {call:?}");
         }
+    }
+
+    fn run(line: &str) -> ToolCall {
+        ToolCall::new("run_command").arg("CommandLine", line)
+    }
+
+    #[test]
+    fn what_was_used_is_granted_to_the_letter() {
+        let view = |path: &str| ToolCall::new("view_file").arg("AbsolutePath", path);
+        let url = |url: &str| ToolCall::new("read_url_content").arg("Url", url);
+        let mcp = |tool: &str| ToolCall::new(tool).server("github");
+        for (used, other) in [
+            (run("cat *"), run("cat /home/me/.ssh/id_rsa")),
+            (run("rm *.tmp"), run("rm -rf precious x.tmp")),
+            (run("rm -rf build/*"), run("rm -rf build/../../home/me")),
+            (run("ls [ab]"), run("ls a")),
+            (run("make"), run("make").arg("Cwd", "/elsewhere")),
+            (run("ls"), run("ls\u{a0}")),
+            (view("/nowhere/app/[id]/page.tsx"), view("/nowhere/app/i/page.tsx")),
+            (view("/nowhere/*"), view("/nowhere/secret")),
+            (url("https://h/s?q=1"), url("https://h/sxq=1")),
+            (url("https://h/*"), url("https://h/x")),
+            (mcp("*"), mcp("delete")),
+        ] {
+            let grants = Grants::below("/nowhere");
+            grants.add_used(&used, GrantedBy::Person);
+            assert!(grants.cover(&used), "{used:?}");
+            assert!(!grants.cover(&other), "{used:?}: {other:?}");
+            assert!(!grants.list().iter().any(|grant| grant.is_pattern));
+        }
+    }
+
+    #[test]
+    fn what_was_approved_and_what_was_written_as_a_pattern_are_two_things() {
+        let grants = Grants::below("/nowhere");
+        grants.add_used(&run("echo *"), GrantedBy::Person);
+        grants.add("command(echo *)".parse().unwrap(), GrantedBy::Setup);
+        grants.add("command(echo *)".parse().unwrap(), GrantedBy::Hook);
+        assert!(grants.cover(&run("echo hi")));
+        let listed = serde_json::to_value(grants.list()).unwrap();
+        assert_eq!(
+            listed,
+            serde_json::json!([
+                {"resource": "command(echo *)", "by": "person"},
+                {"resource": "command(echo *)", "by": "setup", "is_pattern": true},
+            ])
+        );
+    }
+
+    #[test]
+    fn a_command_is_granted_in_its_directory() {
+        let grants = Grants::below("/nowhere");
+        let there = run("make clean").arg("Cwd", "/elsewhere");
+        grants.add_used(&there, GrantedBy::Person);
+        assert!(grants.cover(&there) && !grants.cover(&run("make clean")));
+        assert_eq!(grants.list()[0].directory.as_deref(), Some("/elsewhere"));
+        // Who writes a grant means the command, wherever.
+        assert!(covers("command(make *)", &there) && covers("command(make clean)", &there));
+    }
+
+    #[test]
+    fn who_may_read_a_file_may_not_send_it_away() {
+        let send = ToolCall::new("generate_image")
+            .arg("Prompt", "a cat")
+            .arg("ImagePaths", serde_json::json!(["/nowhere/a.png"]));
+        let grants = Grants::default();
+        grants.add("read_file(/nowhere/**)".parse().unwrap(), GrantedBy::Person);
+        assert!(!grants.cover(&send));
+        grants.add("tool(generate_image)".parse().unwrap(), GrantedBy::Person);
+        assert!(grants.cover(&send));
+        assert!(!covers("tool(generate_image)", &send));
+    }
+
+    #[test]
+    fn a_star_in_an_address_stays_in_the_host_or_behind_it() {
+        let url = |url: &str| ToolCall::new("read_url_content").arg("Url", url);
+        for (grant, used, wanted) in [
+            ("read_url(https://*.github.com/*)", "https://api.github.com/x", true),
+            ("read_url(https://*.github.com/*)", "https://API.GitHub.com:443/x?y#z", true),
+            ("read_url(https://*.github.com/*)", "https://evil.example/.github.com/x", false),
+            ("read_url(https://*.github.com/*)", "https://evil.example?.github.com/x", false),
+            ("read_url(https://*.github.com/*)", "https://evil.example\\.github.com/x", false),
+            ("read_url(https://*.github.com/*)", "https://evil.example#.github.com/x", false),
+            ("read_url(https://*.github.com/*)", "https://a.github.com@evil.example/x", false),
+            ("read_url(https://*.github.com/*)", "https://me@a.github.com/x", false),
+            ("read_url(https://*.github.com/*)", "https://a.github.com:8443/x", false),
+            ("read_url(https://*.github.com/*)", "http://a.github.com/x", false),
+            ("read_url(https://docs.rs/a/*)", "https://docs.rs/a/b", true),
+            ("read_url(https://docs.rs/a/*)", "https://docs.rs/a/../b", false),
+            ("read_url(https://docs.rs/a/*)", "https://docs.rs/a/%2e%2e/b", false),
+            ("read_url(https://docs.rs/s?q=*)", "https://docs.rs/s?q=1", true),
+            ("read_url(https://docs.rs/s?q=*)", "https://docs.rs/sxq=1", false),
+            ("read_url(https://docs.rs)", "https://docs.rs/", true),
+            ("read_url(*)", "https://docs.rs/", false),
+            ("read_url(*://docs.rs/*)", "https://docs.rs/", false),
+            ("read_url(https://docs.rs:*/)", "https://docs.rs:1/", false),
+        ] {
+            assert_eq!(covers(grant, &url(used)), wanted, "{grant}: {used}");
+        }
+        assert_eq!(resources(&url("no address"), None), None);
     }
 
     #[test]

@@ -219,6 +219,20 @@ impl Grant {
         is_there && (self.resource.what == used.what || self.pattern.covers(used.kind, &used.what))
     }
 
+    /// What it covers, in words.
+    pub(crate) fn explained(&self) -> &'static str {
+        match (&self.pattern, self.resource.kind) {
+            (Pattern::Exactly, ResourceKind::Command) => "this command line and no other",
+            (Pattern::Exactly, _) => "this and nothing else",
+            (Pattern::Below { .. }, _) => "what is below that directory and like this",
+            (_, ResourceKind::Command) => {
+                "* stands for arguments, as long as they have no quotes, variables or operators"
+            }
+            (_, ResourceKind::ReadUrl) => "* in the host stays in the host",
+            _ => "* stands for any text",
+        }
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         self.resource == other.resource
             && self.is_pattern == other.is_pattern
@@ -311,12 +325,56 @@ impl Grants {
         }
     }
 
+    /// The grant that somebody asks for, to be shown to a person before it counts. A directory stands for all below it.
+    /// An error where it would cover nothing, whoever grants it.
+    pub(crate) fn asked_for(&self, kind: ResourceKind, target: &str) -> Result<Grant, String> {
+        let target = target.trim();
+        if target.is_empty() {
+            return Err("Target is empty".to_owned());
+        }
+        let base = self.base.as_deref();
+        let is_path = matches!(kind, ResourceKind::ReadFile | ResourceKind::WriteFile);
+        let path = base.map_or_else(|| PathBuf::from(target), |base| base.join(target));
+        // What is there is meant as it is called, also where its name looks like a pattern.
+        let metadata = if is_path { fs::metadata(&path).ok() } else { None };
+        if let Some(metadata) = metadata {
+            let place = real(&path).and_then(|place| place.to_str().map(str::to_owned));
+            let place = place.ok_or_else(|| format!("`{target}` cannot be followed to its end"))?;
+            let (what, pattern) = match metadata.is_dir() {
+                true => pattern::all_below(&place),
+                false => (place, Pattern::Exactly),
+            };
+            return Ok(Grant::of(kind, what, pattern, GrantedBy::Person));
+        }
+        let resource = Resource { kind, what: target.to_owned() };
+        let grant = Grant::new(resource, GrantedBy::Person, base);
+        let is_wrong = grant.pattern.is_exact()
+            && match kind {
+                ResourceKind::ReadFile | ResourceKind::WriteFile => {
+                    !Path::new(&grant.resource.what).is_absolute() || target.contains('*')
+                }
+                ResourceKind::ReadUrl => Url::parse(target).is_err() || target.contains('*'),
+                ResourceKind::Command | ResourceKind::Mcp | ResourceKind::Tool => false,
+            };
+        if is_wrong {
+            return Err(match kind {
+                ResourceKind::ReadUrl => format!(
+                    "`{target}` is no address: write `https://host/path`, or `https://host/*` for all of a host"
+                ),
+                _ => format!(
+                    "`{target}` is no path: write `/dir/file`, or `/dir/**` for all below it"
+                ),
+            });
+        }
+        Ok(grant)
+    }
+
     /// Grants a resource to the letter.
     pub(crate) fn add_exactly(&self, resource: Resource, by: GrantedBy) {
         self.put(Grant::exactly(resource, by));
     }
 
-    fn put(&self, grant: Grant) {
+    pub(crate) fn put(&self, grant: Grant) {
         let mut grants = self.lock();
         if grants.len() < MOST && !grants.iter().any(|known| known.is_same(&grant)) {
             grants.push(grant);
@@ -520,6 +578,53 @@ mod tests {
         assert!(grants.cover(&view("a")) && grants.cover(&view("./b/../a")));
         assert!(!grants.cover(&view("../a")));
         assert!(!covers("read_file(/nowhere/a)", &view("a")));
+    }
+
+    #[test]
+    fn what_is_asked_for_covers_what_it_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
+        fs::create_dir_all(root.join("app/[id]")).unwrap();
+        fs::write(root.join("app/[id]/page"), "").unwrap();
+        std::os::unix::fs::symlink(root.join("app"), root.join("link")).unwrap();
+        let view = |path: &str| ToolCall::new("view_file").arg("AbsolutePath", path);
+        let list = |path: &str| ToolCall::new("list_dir").arg("DirectoryPath", path);
+        let asked = |kind, target: &str| {
+            let grants = Grants::below(&root);
+            let grant = grants.asked_for(kind, target).unwrap();
+            let shown = grant.resource.to_string();
+            grants.put(grant);
+            (grants, shown)
+        };
+        // A directory, however it is written, is all below it.
+        for target in ["app", "./app/", "link", "app/**", "link/**", &path("app"), &path("link")] {
+            let (grants, shown) = asked(ResourceKind::ReadFile, target);
+            assert_eq!(shown, format!("read_file({}/**)", path("app")), "{target}");
+            assert!(grants.cover(&view("app/[id]/page")) && grants.cover(&list("link")));
+            assert!(!grants.cover(&view("other")) && !grants.cover(&list(".")), "{target}");
+        }
+        // What is there is meant, and not what its name could stand for.
+        let (grants, _) = asked(ResourceKind::ReadFile, "app/[id]/page");
+        assert!(grants.cover(&view("app/[id]/page")) && !grants.cover(&view("app/i/page")));
+        let (grants, _) = asked(ResourceKind::ReadFile, "app/[id]");
+        assert!(grants.cover(&view("link/[id]/page")) && !grants.cover(&view("app/i/page")));
+        let (grants, _) = asked(ResourceKind::ReadFile, "link/*/page");
+        assert!(grants.cover(&view("app/[id]/page")) && !grants.cover(&view("app/page")));
+        let (grants, _) = asked(ResourceKind::Command, "npm *");
+        assert!(grants.cover(&run("npm test")) && !grants.cover(&run("npm test; id")));
+        let (grants, _) = asked(ResourceKind::Command, "npm");
+        assert!(grants.cover(&run("npm")) && !grants.cover(&run("npm test")));
+        let grants = Grants::below(&root);
+        for (kind, target) in [
+            (ResourceKind::ReadFile, " "),
+            (ResourceKind::ReadFile, "app/*/../../**"),
+            (ResourceKind::ReadUrl, "docs.rs"),
+            (ResourceKind::ReadUrl, "*://docs.rs/*"),
+        ] {
+            assert!(grants.asked_for(kind, target).is_err(), "{target}");
+        }
+        assert!(Grants::default().asked_for(ResourceKind::ReadFile, "no-such").is_err());
     }
 
     #[test]

@@ -208,7 +208,8 @@ async fn a_model_can_ask_for_a_permission() {
         assert_eq!(person.asked()[0], "command(echo *): to speak");
         let results = results(&world, 2);
         if is_granted {
-            assert_eq!(results[0], "command(echo *) is granted for this session");
+            let granted = "command(echo *) is granted for this session (* stands for arguments";
+            assert!(results[0].starts_with(granted), "{results:?}");
             assert!(results[1].contains("hi"), "{results:?}");
             assert_eq!(person.asked().len(), 1);
         } else {

@@ -1,5 +1,7 @@
 //! The person beside the agent: who approves calls and answers questions.
 
+mod lines;
+mod page;
 mod terminal;
 
 use std::fmt;
@@ -7,6 +9,7 @@ use std::fmt;
 use tollgate_core::event::{Question, Responses, ToolCall};
 use tollgate_core::hook::BoxFuture;
 
+pub use page::plain;
 pub use terminal::Terminal;
 
 use crate::permission::Resource;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anstream::adapter::strip_str;
 use serde_json::Value;
+use tollgate_agent::person::plain;
 use tollgate_agent::update::{Decided, Update};
 use tollgate_core::Kind;
 use tollgate_core::event::{Agent, ToolCall};
@@ -51,6 +52,23 @@ impl<W: Write> Show<W> {
         let _ = state.end_line();
     }
 
+    /// Tells the person that it is for them to type.
+    pub(crate) fn prompt(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = state.prompt();
+    }
+
+    /// The person has typed a line, and ended the one that was begun.
+    pub(crate) fn was_typed(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_within_line = false;
+    }
+
+    /// Writes what somebody else has said.
+    pub(crate) fn told(&self, what: &str, text: &str) {
+        self.line(&format!("{what}: {}", within(text, "")));
+    }
+
     /// Writes a line of one's own.
     pub(crate) fn line(&self, line: &str) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,6 +81,13 @@ impl<W: Write> State<W> {
         if std::mem::take(&mut self.is_within_line) {
             writeln!(self.out)?;
         }
+        self.out.flush()
+    }
+
+    fn prompt(&mut self) -> io::Result<()> {
+        self.end_line()?;
+        write!(self.out, "> ")?;
+        self.is_within_line = true;
         self.out.flush()
     }
 
@@ -104,8 +129,8 @@ impl<W: Write> State<W> {
             }
             Update::SentBack { agent, reason } => {
                 let style = styles::WARNING;
-                let reason = clean(reason);
-                self.line(&format!("{}{style}↺ sent back:{style:#} {reason}", indent(agent)))
+                let (indent, reason) = (indent(agent), within(reason, &indent(agent)));
+                self.line(&format!("{indent}{style}↺ sent back:{style:#} {reason}"))
             }
             Update::Compacted { messages, .. } => {
                 self.quiet(&format!("  a summary stands for {messages} messages now"))
@@ -119,7 +144,7 @@ impl<W: Write> State<W> {
             }
             Update::Notice { kind, message } => {
                 let style = styles::WARNING;
-                self.line(&format!("{style}{kind}:{style:#} {}", clean(message)))
+                self.line(&format!("{style}{kind}:{style:#} {}", within(message, "")))
             }
             _ => Ok(()),
         }
@@ -157,20 +182,20 @@ impl<W: Write> State<W> {
             return Ok(());
         }
         let style = styles::ERROR;
-        let detail = clean(&decided.detail);
-        self.line(&format!("{}{style}✗ {} denied{style:#}: {detail}", indent(agent), decided.event))
+        let (indent, detail) = (indent(agent), within(&decided.detail, &indent(agent)));
+        self.line(&format!("{indent}{style}✗ {} denied{style:#}: {detail}", decided.event))
     }
 
     fn refused(&mut self, call: &ToolCall, reason: &str, detail: &str) -> io::Result<()> {
         let (indent, style) = (indent(&call.agent), styles::ERROR);
         self.line(&format!("{indent}{style}✗ denied{style:#} {}", call_shown(call)))?;
         if !reason.is_empty() {
-            self.line(&format!("{indent}  {}", clean(reason)))?;
+            self.line(&format!("{indent}  {}", within(reason, &indent)))?;
         }
         // What the model is told is not told twice.
         let told = format!(": {reason}");
         let detail = detail.strip_suffix(&told).unwrap_or(detail);
-        self.quiet(&format!("{indent}  {}", clean(detail)))
+        self.quiet(&format!("{indent}  {}", within(detail, &indent)))
     }
 }
 
@@ -179,9 +204,16 @@ fn indent(agent: &Agent) -> String {
     "    ".repeat(usize::try_from(agent.depth).unwrap_or(0).min(8))
 }
 
-/// A text without what would move the cursor or change colours: it comes from a model, or from a tool.
-fn clean(text: &str) -> String {
-    strip_str(text).to_string()
+/// A text without what would move the cursor or change colours: it comes from a model, a tool or a hook.
+pub(crate) fn clean(text: &str) -> String {
+    // Line ends as Windows has them, and no others.
+    let text = strip_str(text).to_string().replace("\r\n", "\n");
+    plain(&text).into_owned()
+}
+
+/// The same, on a line of ours. What would begin another one is marked as not ours.
+fn within(text: &str, indent: &str) -> String {
+    clean(text).trim_end().replace('\n', &format!("\n{indent}  | "))
 }
 
 fn one_line(text: &str) -> String {

@@ -88,12 +88,10 @@ impl Session {
         let overrides = Overrides::of(&outcome);
         let approved = match outcome.permit() {
             Permit::Granted(approved) => approved,
-            Permit::Ask(pending) => {
-                match self.ask_person(actor, turn, offer, pending, &overrides).await {
-                    Ok(approved) => approved,
-                    Err(refusal) => return self.refuse(&wanted, &refusal),
-                }
-            }
+            Permit::Ask(pending) => match self.ask_person(actor, turn, pending, &overrides).await {
+                Ok(approved) => approved,
+                Err(refusal) => return self.refuse(&wanted, &refusal),
+            },
             Permit::Refused(refusal) => return self.refuse(&wanted, &refusal),
         };
         let used = self.grants.resources(&approved.call).unwrap_or_default();
@@ -120,7 +118,6 @@ impl Session {
         &self,
         actor: &Actor,
         turn: &TurnContext,
-        offer: &Offer,
         pending: Pending<ToolPre>,
         overrides: &Overrides,
     ) -> Result<Approved<ToolPre>, Refusal> {
@@ -135,9 +132,10 @@ impl Session {
         let message = format!("`{}` waits for your approval", call.name);
         self.notify(&actor.who, turn, "approval", &message).await;
         let used = self.grants.resources(&call).unwrap_or_default();
-        let preview = match offer {
-            Offer::Tool(tool) => tool.preview(&self.tools, &call.args).await,
-            Offer::Mcp { .. } | Offer::Control(_) => None,
+        // Servers have tools of any name.
+        let preview = match actor.toolbox.get(&call.name).filter(|_| call.server.is_none()) {
+            Some(Offer::Tool(tool)) => tool.preview(&self.tools, &call.args).await,
+            _ => None,
         };
         let (diff, fails) = match preview {
             None => (None, None),

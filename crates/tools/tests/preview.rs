@@ -110,7 +110,11 @@ async fn a_file_in_a_new_directory_is_shown_and_nothing_is_made() {
 async fn a_large_edit_is_shown_in_time_and_in_part() {
     let scene = Scene::new();
     let lines = |step: usize| -> String {
-        (0..60_000_usize).map(|line| format!("{}\n", line * step % 60_000)).collect()
+        let mut text = String::new();
+        for line in 0..60_000 {
+            writeln!(text, "{}", line * step % 60_000).unwrap();
+        }
+        text
     };
     scene.put("file", lines(1));
     let args = json!({"TargetFile": "file", "CodeContent": lines(7919), "Overwrite": true});

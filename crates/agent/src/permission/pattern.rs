@@ -33,16 +33,16 @@ pub(super) enum Tail {
 
 /// What a text written as a grant stands for: the text as it is kept, and what it covers. Where paths do not begin at
 /// the root they begin at `base`.
-pub(super) fn read(kind: ResourceKind, text: &str, base: Option<&Path>) -> (String, Pattern) {
+pub(super) fn read(kind: ResourceKind, text: String, base: Option<&Path>) -> (String, Pattern) {
     let read = match kind {
-        ResourceKind::ReadFile | ResourceKind::WriteFile => path(text, base),
-        ResourceKind::ReadUrl => address(text),
+        ResourceKind::ReadFile | ResourceKind::WriteFile => path(&text, base),
+        ResourceKind::ReadUrl => address(&text),
         ResourceKind::Command | ResourceKind::Mcp | ResourceKind::Tool => {
-            text.contains('*').then(|| (text.to_owned(), Pattern::Text(Wildcard::new(text))))
+            text.contains('*').then(|| (text.clone(), Pattern::Text(Wildcard::new(&text))))
         }
     };
     // What cannot be told apart is what it is, and stands for nothing else.
-    read.unwrap_or_else(|| (text.to_owned(), Pattern::Exactly))
+    read.unwrap_or((text, Pattern::Exactly))
 }
 
 /// All below a directory, whatever its name looks like.

@@ -99,15 +99,23 @@ impl Page {
 
     /// A value with its name: on one line where it fits.
     pub(super) fn field(&mut self, name: &str, value: &str) {
-        let name = word(name);
+        self.named(&format!("{}:", word(name)), value);
+    }
+
+    /// An answer to choose.
+    pub(super) fn option(&mut self, id: &str, value: &str) {
+        self.named(&format!("[{}]", word(id)), value);
+    }
+
+    fn named(&mut self, name: &str, value: &str) {
         let rows = rows(value, self.columns.saturating_sub(8));
         if let [row] = rows.as_slice()
-            && row.width + name.len() + 5 < self.columns
+            && row.width + name.len() + 4 < self.columns
         {
-            self.line(&format!("  {name}: {}", row.text));
+            self.line(&format!("  {name} {}", row.text));
             return;
         }
-        self.line(&format!("  {name}:"));
+        self.line(&format!("  {name}"));
         self.put(&rows);
     }
 
@@ -275,7 +283,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_told_with_its_place_and_can_be_seen() {
-        let value: String = (0..200).map(|line| format!("line {line}\n")).collect();
+        let lines: Vec<_> = (0..200).map(|line| format!("line {line}")).collect();
+        let value = lines.join("\n");
         let (shown, is_cut) = page(&value, false);
         assert!(is_cut && shown.contains("*** 155 rows"), "{shown}");
         assert!(shown.contains("| line 29\n") && !shown.contains("| line 30\n"), "{shown}");

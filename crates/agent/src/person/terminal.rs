@@ -230,7 +230,7 @@ fn show_question(page: &mut Page, question: &Question) {
     page.line("\nThe agent asks:");
     page.block(&question.question);
     for option in &question.options {
-        page.field(&format!("[{}]", option.id), &option.text);
+        page.option(&option.id, &option.text);
     }
 }
 

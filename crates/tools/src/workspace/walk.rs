@@ -128,7 +128,7 @@ pub(super) fn walk(
             }
         }
     }
-    walk.supposed(supposed)
+    walk.supposed(&supposed)
 }
 
 impl Walk<'_> {
@@ -187,7 +187,7 @@ impl Walk<'_> {
     }
 
     /// The end of a walk that led through directories which do not exist.
-    fn supposed(self, names: Vec<OsString>) -> Result<Place, ToolFailure> {
+    fn supposed(self, names: &[OsString]) -> Result<Place, ToolFailure> {
         let Some(first) = names.first().cloned() else { return self.end_at_directory() };
         let mut path = self.so_far(&first);
         path.extend(names.iter().skip(1));

@@ -13,7 +13,9 @@ use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
 use tollgate_config::settings;
 use tollgate_core::audit::JsonLines;
-use tollgate_core::policy::{AskHandler, Otherwise, Policies, allow_all, safe_defaults};
+use tollgate_core::policy::{
+    AskHandler, Effect, Otherwise, Policies, Rule, allow, allow_all, safe_defaults,
+};
 use tollgate_model::provider::{Options, open};
 use tollgate_starlark::Starlark;
 
@@ -99,7 +101,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let mut setup =
         Setup::new(Places::of_this_process(Some(directory.clone()))).scripts(Starlark::new());
     setup.interactive = prompt.is_none();
-    let rules = if args.allow_all { vec![allow_all()] } else { safe_defaults(AskHandler::host()) };
+    let rules = if args.allow_all { vec![allow_all()] } else { asking() };
     // Not among the rules of the project: a policy of the project that allows something is asked as well, and the
     // stricter counts.
     let otherwise = match setup.settings.settings.policy.otherwise {
@@ -121,6 +123,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         .on_update(move |update| match update {
             // Who is asked here and now needs no word of it.
             Update::Notice { kind: "approval", .. } if is_asked_here => {}
+            // What hooks have refused was told with what they came to.
+            Update::Notice { kind: "refused", .. } => {}
             update => listener.tell(update),
         });
     builder = match &person {
@@ -152,6 +156,17 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     // What still works at something is not waited for: the session is over.
     runtime.shutdown_background();
     exit
+}
+
+/// Rules that ask about all but reading. Who asks for a permission is asked about by that.
+fn asking() -> Vec<Rule> {
+    let reason = "all but reading is asked about, unless you say --allow-all";
+    let explained = |rule: Rule| match rule.effect() {
+        Effect::Ask => rule.reason(reason),
+        _ => rule,
+    };
+    let rules = safe_defaults(AskHandler::host()).into_iter().map(explained);
+    rules.chain([allow("ask_permission")]).collect()
 }
 
 /// The terminal that the person sits at.
@@ -261,6 +276,12 @@ fn tell(
         Ok(Response { refused: Some(refusal), .. }) => {
             show.told("denied", &refusal.reason);
             Ok(Exit::Denied)
+        }
+        // At a terminal it has been read where it happened.
+        Ok(Response { error: Some(error), .. })
+            if show.has_told(&error) && io::stdout().is_terminal() =>
+        {
+            Ok(Exit::Problem)
         }
         Ok(Response { error: Some(error), .. }) => Err(Problem::new(clean(&error))),
         Ok(_) => Ok(Exit::Fine),

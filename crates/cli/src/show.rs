@@ -28,6 +28,8 @@ struct State<W> {
     out: W,
     /// Whether the last thing written was a piece of a line.
     is_within_line: bool,
+    /// The last error that was told.
+    error: Option<String>,
     /// The directory that the agent works in. Paths below it are shown from there.
     here: String,
 }
@@ -37,7 +39,7 @@ impl<W: Write> Show<W> {
     pub(crate) fn new(out: W, directory: &Path) -> Self {
         let here = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let here = format!("{}/", here.display());
-        Self { state: Mutex::new(State { out, is_within_line: false, here }) }
+        Self { state: Mutex::new(State { out, is_within_line: false, error: None, here }) }
     }
 
     /// Writes an update. That nobody reads any more is no reason to stop the agent.
@@ -62,6 +64,12 @@ impl<W: Write> Show<W> {
     pub(crate) fn was_typed(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_within_line = false;
+    }
+
+    /// Whether this error was told, and no other since.
+    pub(crate) fn has_told(&self, error: &str) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.error.as_deref() == Some(error)
     }
 
     /// Writes what somebody else has said.
@@ -143,6 +151,9 @@ impl<W: Write> State<W> {
                 self.line(&format!("{}{} is done: {}", indent(agent), agent.id, one_line(response)))
             }
             Update::Notice { kind, message } => {
+                if *kind == "error" {
+                    self.error = Some((*message).to_owned());
+                }
                 let style = styles::WARNING;
                 self.line(&format!("{style}{kind}:{style:#} {}", within(message, "")))
             }

@@ -15,7 +15,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
 
 /// Far more than any of these takes, also on a busy machine.
-const LONG: Duration = Duration::from_secs(120);
+const LONG: Duration = Duration::from_mins(2);
 
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
@@ -40,6 +40,10 @@ struct Session {
 impl Session {
     /// `tollgate run`, with a model that says these replies.
     fn start(model: &Value, arguments: &[&str]) -> Self {
+        Self::start_by(&["setsid", "--ctty", env!("CARGO_BIN_EXE_tollgate")], model, arguments)
+    }
+
+    fn start_by(program: &[&str], model: &Value, arguments: &[&str]) -> Self {
         let root = tempfile::tempdir().unwrap();
         for folder in ["home", "project"] {
             fs::create_dir(root.path().join(folder)).unwrap();
@@ -48,19 +52,14 @@ impl Session {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
-        let size = Winsize { ws_row: 50, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&terminal, size).unwrap();
+        let window = Winsize { ws_row: 50, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, window).unwrap();
         let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
         let side = || File::options().read(true).write(true).open(Path::new(&name)).unwrap();
-        let mut command = Command::new("setsid");
+        let mut command = Command::new(program[0]);
         command
-            .args([
-                "--ctty",
-                env!("CARGO_BIN_EXE_tollgate"),
-                "run",
-                "--model",
-                "script:../model.json",
-            ])
+            .args(&program[1..])
+            .args(["run", "--model", "script:../model.json"])
             .args(arguments)
             .current_dir(root.path().join("project"))
             .env_clear()
@@ -337,11 +336,7 @@ fn a_question_of_a_subagent_is_asked_between_prompts() {
         "groups": [{
             "name": "sub",
             "for": {"first_user": "^SUB"},
-            "replies": [
-                {"calls": [{"name": "view_file", "args": {"AbsolutePath": "gate"}}]},
-                command("touch made"),
-                say("sub is done"),
-            ],
+            "replies": [command("touch made"), say("sub is done")],
         }],
     });
     let mut session = Session::start(&model, &[]);
@@ -371,7 +366,7 @@ fn questions_are_answered_by_number_or_in_words() {
     ]);
     let mut session = Session::start(&model, &["--allow-all", "go"]);
     let asked = session.until("nothing to skip > ");
-    assert!(asked.contains("| Which?") && asked.contains("[2]: blue"), "{asked}");
+    assert!(asked.contains("| Which?") && asked.contains("[2] blue"), "{asked}");
     session.type_in("2\n");
     session.until("nothing to skip > ");
     session.type_in("green\n");
@@ -382,6 +377,60 @@ fn questions_are_answered_by_number_or_in_words() {
         shown.contains(r#""chosen":["blue"]"#) && shown.contains(r#""answer":"green""#),
         "{shown}"
     );
+}
+
+#[test]
+fn a_terminal_that_is_only_the_standard_input_will_do() {
+    let model = json!([command("echo ran-it"), say("You said: {{last_user}}.")]);
+    let program = ["setsid", "--wait", env!("CARGO_BIN_EXE_tollgate")];
+    let mut session = Session::start_by(&program, &model, &[]);
+    session.until(PROMPT);
+    session.type_in("go\n");
+    session.until(ASKED);
+    session.type_in("y\n");
+    session.until("Output: ran-it");
+    session.until("You said: go.");
+    session.until(PROMPT);
+    session.type_in(CTRL_D);
+    assert_eq!(session.end().0, Some(0));
+}
+
+#[test]
+fn a_permission_is_asked_about_once_and_covers_what_it_says() {
+    let target = json!({"Action": "command", "Target": "echo *", "Reason": "to speak"});
+    let model = json!([
+        {"calls": [{"name": "ask_permission", "args": target}]},
+        command("echo one"),
+        command("echo two; id"),
+        say("over")
+    ]);
+    let mut session = Session::start(&model, &["go"]);
+    let asked = session.until(ASKED);
+    assert!(asked.contains("permission: command(echo *)"), "{asked}");
+    assert!(asked.contains("its reason: to speak"), "{asked}");
+    session.type_in("y\n");
+    session.until("Output: one");
+    session.until("CommandLine: echo two; id");
+    session.until(ASKED);
+    session.type_in("n\n");
+    session.until("over");
+    assert_eq!(session.end().0, Some(0));
+}
+
+#[test]
+fn what_went_wrong_is_told_once() {
+    let mut session = Session::start(&json!([say("one is over")]), &[]);
+    session.until(PROMPT);
+    session.type_in("go\n");
+    session.until("one is over");
+    session.until(PROMPT);
+    // The script has no more to say.
+    session.type_in("go on\n");
+    session.until("error: ");
+    session.until(PROMPT);
+    session.type_in(CTRL_D);
+    let (code, shown) = session.end();
+    assert_eq!((code, shown.matches("error: ").count()), (Some(0), 1), "{shown}");
 }
 
 #[test]
@@ -417,7 +466,6 @@ fn the_diff_is_the_edit_that_is_made() {
         "TargetFile": "settings", "StartLine": 50,
         "TargetContent": "limit = 1", "ReplacementContent": "limit = 2",
     });
-    // The model waits until there is a file to edit.
     let model = json!([
         {"calls": [{"name": "replace_file_content", "args": edit}]},
         say("over")

@@ -11,7 +11,8 @@ use tollgate_hosts::opencode::plugin;
 
 use crate::{answered, calls, deciding, host, json, one, read, rewriting, touched};
 
-fn call(tool: &str, input: Value) -> Value {
+fn call(tool: &str, input: impl Into<Value>) -> Value {
+    let input: Value = input.into();
     json!({"hook_event_name": "PreToolUse", "session_id": "1", "cwd": "/w", "tool_name": tool,
         "tool_input": input, "tool_use_id": "c"})
 }
@@ -72,10 +73,7 @@ fn drive_each(patience: &str, programs: &[&str], cases: &Value) -> Option<Vec<Va
     fs::write(&file, Value::from(runs).to_string()).unwrap();
     let drive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/others/opencode/drive.mjs");
     let output = Command::new("node").arg(drive).arg(&file).current_dir(folder.path()).output();
-    let Ok(output) = output else {
-        eprintln!("no node to run it");
-        return None;
-    };
+    let output = output.ok()?;
     let shown = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{shown}");
     Some(serde_json::from_slice(&output.stdout).unwrap())

@@ -295,11 +295,11 @@ fn answer(event: &HostEvent, mut said: Map<String, Value>) -> Reply {
         _ => (text("decision"), text("reason")),
     };
     let verdict = match (event.kind, word) {
-        (Kind::ToolPre, Some("deny")) => Verdict::Refuse,
         (Kind::ToolPre, Some("ask")) => Verdict::Ask,
         (Kind::ToolPre, Some("allow")) => Verdict::Allow,
         (Kind::Stop, Some("block")) => Verdict::Resume,
-        (Kind::ToolPost | Kind::TurnStart | Kind::SubagentStop, Some("block")) => Verdict::Refuse,
+        (Kind::ToolPre, Some("deny"))
+        | (Kind::ToolPost | Kind::TurnStart | Kind::SubagentStop, Some("block")) => Verdict::Refuse,
         _ => Verdict::Silent,
     };
     let rewrite = match event.kind {

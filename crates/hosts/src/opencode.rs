@@ -1,7 +1,7 @@
-//! OpenCode, which calls no commands.
+//! `OpenCode`, which calls no commands.
 //!
 //! It loads JavaScript, so a plugin of Tollgate asks the command for it: with what Claude Code would
-//! say, about OpenCode's own tools, and goes by the answer. The plugin refuses where it gets none, so
+//! say, about `OpenCode`'s own tools, and goes by the answer. The plugin refuses where it gets none, so
 //! that here, unlike elsewhere, a hook that is missing or breaks lets nothing pass.
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::output::{Output, WireError};
 use crate::reply::Reply;
 use crate::tools::{HostTool, Shape};
 
-/// OpenCode.
+/// `OpenCode`.
 pub static HOST: Host = Host {
     name: "opencode",
     title: "OpenCode",

@@ -9,6 +9,7 @@ import { spawn } from "node:child_process"
 const COMMAND = ["tollgate", "hook", "opencode"]
 const PATIENCE = 60_000 // ms
 const LINGER = 500 // ms that what it printed may still be under way when it has ended
+const MOST_SUBAGENTS = 10_000 // that are kept in mind; older ones are forgotten
 const LONGEST = 8 * 1024 * 1024 // of what it prints, in bytes
 
 /** Runs the command: its exit code and what it printed. Rejects where it came to no exit code. */
@@ -192,6 +193,7 @@ export const Tollgate = async ({ directory }) => {
             break
           }
           parents.set(session, parents.get(parent) ?? parent)
+          if (parents.size > MOST_SUBAGENTS) parents.delete(parents.keys().next().value)
           await tell({ ...common("SubagentStart", session), agent_type: about.info?.title })
           break
         }

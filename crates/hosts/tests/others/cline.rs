@@ -4,7 +4,8 @@ use tollgate_hosts::{Output, Verdict};
 
 use crate::{answered, calls, deciding, host, json, one, read, rewriting, touched};
 
-fn call(tool: &str, input: Value) -> Value {
+fn call(tool: &str, input: impl Into<Value>) -> Value {
+    let input: Value = input.into();
     json!({"hookName": "tool_call", "taskId": "1", "workspaceRoots": ["/w"],
         "tool_call": {"id": "c", "name": tool, "input": input},
         "preToolUse": {"toolName": tool, "parameters": {}}})

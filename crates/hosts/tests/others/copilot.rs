@@ -5,7 +5,8 @@ use tollgate_hosts::Output;
 
 use crate::{answered, calls, deciding, host, json, one, read, rewriting, touched};
 
-fn call(tool: &str, args: Value) -> Value {
+fn call(tool: &str, args: impl Into<Value>) -> Value {
+    let args: Value = args.into();
     json!({"sessionId": "1", "timestamp": 1, "cwd": "/w", "toolName": tool, "toolArgs": args})
 }
 

@@ -11,7 +11,8 @@ use tollgate_hosts::opencode::plugin;
 
 use crate::{answered, calls, deciding, host, json, one, read, rewriting, touched};
 
-fn call(tool: &str, input: Value) -> Value {
+fn call(tool: &str, input: impl Into<Value>) -> Value {
+    let input: Value = input.into();
     json!({"hook_event_name": "PreToolUse", "session_id": "1", "cwd": "/w", "tool_name": tool,
         "tool_input": input, "tool_use_id": "c"})
 }
@@ -57,13 +58,22 @@ fn servers_and_their_tools_are_read_out_of_one_word() {
 
 /// What the plugin does with each program in the place of Tollgate. None where there is no node.
 fn drive_each(patience: &str, programs: &[&str], cases: &Value) -> Option<Vec<Value>> {
+    let patience = format!("PATIENCE = {patience}");
+    drive_changed(&[("PATIENCE = 60_000", &patience)], programs, cases)
+}
+
+/// With other bounds than it has.
+fn drive_changed(changes: &[(&str, &str)], programs: &[&str], cases: &Value) -> Option<Vec<Value>> {
     let folder = tempfile::tempdir().unwrap();
     let run = |(place, program): (usize, &&str)| {
         let at = |kind: &str| folder.path().join(format!("{place}.{kind}"));
         let (script, module) = (at("sh"), at("mjs"));
         fs::write(&script, program).unwrap();
-        let text = plugin(&["/bin/sh", script.to_str().unwrap()])
-            .replace("PATIENCE = 60_000", &format!("PATIENCE = {patience}"));
+        let mut text = plugin(&["/bin/sh", script.to_str().unwrap()]);
+        for (from, to) in changes {
+            assert!(text.contains(from), "{from}");
+            text = text.replace(from, to);
+        }
         fs::write(&module, text).unwrap();
         json!({"plugin": module, "cases": cases})
     };
@@ -72,10 +82,7 @@ fn drive_each(patience: &str, programs: &[&str], cases: &Value) -> Option<Vec<Va
     fs::write(&file, Value::from(runs).to_string()).unwrap();
     let drive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/others/opencode/drive.mjs");
     let output = Command::new("node").arg(drive).arg(&file).current_dir(folder.path()).output();
-    let Ok(output) = output else {
-        eprintln!("no node to run it");
-        return None;
-    };
+    let output = output.ok()?;
     let shown = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{shown}");
     Some(serde_json::from_slice(&output.stdout).unwrap())
@@ -222,4 +229,31 @@ fn what_the_plugin_says_is_read() {
         assert_eq!(incoming.session.id, "s");
         assert!(incoming.cwd.is_some());
     }
+}
+
+/// A subagent's calls are told as those of the session that it works for.
+#[test]
+fn the_plugin_knows_subagents_up_to_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = folder.path().join("told");
+    // What is told of an event says nothing here.
+    let program = format!(
+        "text=$(cat); case $text in *PreToolUse*) echo \"$text\" > '{}';; esac",
+        told.display()
+    );
+    let born = |id: &str, parent: &str| {
+        json!({"hook": "event", "output": {}, "input": {"event": {"type": "session.created",
+            "properties": {"info": {"id": id, "parentID": parent, "title": "t"}}}}})
+    };
+    let said = |cases: Value, most: &str| {
+        drive_changed(&[("MOST_SUBAGENTS = 10_000", most)], &[&program], &cases)?;
+        let text = fs::read(&told).unwrap();
+        Some(serde_json::from_slice::<Value>(&text).unwrap())
+    };
+    let inner = json!([born("t", "root"), born("s", "t"), before()]);
+    let Some(input) = said(inner, "MOST_SUBAGENTS = 2") else { return };
+    assert_eq!((&input["session_id"], &input["agent_id"]), (&json!("root"), &json!("s")));
+    let older = json!([born("s", "root"), born("t", "root"), born("u", "root"), before()]);
+    let Some(input) = said(older, "MOST_SUBAGENTS = 2") else { return };
+    assert_eq!((&input["session_id"], &input["agent_id"]), (&json!("s"), &Value::Null));
 }

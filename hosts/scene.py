@@ -13,11 +13,11 @@ import subprocess
 import sys
 import time
 
-from agents import HERE
+from agents import HERE, Agent
 from model import ERRAND, Model
 
 # How long an agent may take for one run. All of them are done in a few seconds; who is not, hangs.
-LIMIT = 90
+LIMIT = 60
 
 
 class Scene:
@@ -283,11 +283,6 @@ def never_told(s, text):
     return "the model never sees it"
 
 
-def no_answer(s, name):
-    """Only reported: whether the call could be asked at all."""
-    return "asked" if s.model.asked() else "never asked"
-
-
 CHECKS = {
     "made": made, "not made": not_made, "kept": kept, "edited": edited, "not edited": not_edited, "told": told,
     "told first": told_first, "told at the end": told_at_the_end, "never told": never_told,
@@ -353,6 +348,8 @@ def stand_in(s):
     """Instead of `tollgate install`: a command that answers what the scenario says it must come to."""
     if "canned" not in s.scenario:
         raise Skip("has no canned answer")
+    if type(s.agent).hooks is Agent.hooks and s.scenario["canned"]:
+        raise Skip("a stand-in cannot be its hook")
     answers = s.write(s.tmp, "answers.json", json.dumps(s.scenario["canned"]))
     command = s.options["hook"] or "%s -B %s {agent} {answers} --event {event}" % (sys.executable, os.path.join(HERE, "stand_in.py"))
     s.agent.hooks(s, command.replace("{agent}", s.agent.name).replace("{answers}", answers))
@@ -381,7 +378,6 @@ def play(s):
         s.must("trust", "--yes")
     for name, kind in scenario.get("after_trust", {}).items():
         getattr(s, "do_" + kind)(name)
-    untouched = s.files()
     seen = []
     if real:
         seen += install(s, layer, scenario)
@@ -399,11 +395,11 @@ def play(s):
     if s.model.refused:
         raise Unmet("the agent was sent round without end")
     for what, value in scenario["expect"]:
-        seen.append(CHECKS[what](s, value))
+        seen.append(CHECKS[what](s, value.replace("{settings}", s.agent.settings()["user"])))
     if asked < len(steps) and not scenario.get("may_end"):
         raise Unmet("only %d of %d calls were asked for, so nothing is shown" % (asked, len(steps)))
     if scenario.get("roundtrip"):
-        seen.append(uninstall(s, layer, untouched))
+        seen.append(uninstall(s, layer))
     return "; ".join(dict.fromkeys(seen))
 
 
@@ -438,7 +434,7 @@ def settings_only(s, files):
     return {n: t for n, t in files.items() if "tollgate" not in n.replace(s.root, "") and not re.search(r"\.(bak|backup|orig)", n)}
 
 
-def uninstall(s, layer, _):
+def uninstall(s, layer):
     s.must("uninstall", s.agent.name, *flags(s, layer))
     now = s.files()
     for name, text in s.own.items():

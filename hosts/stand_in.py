@@ -14,23 +14,25 @@ import sys
 agent, answers, event = sys.argv[1], json.load(open(sys.argv[2], encoding="utf-8")), sys.argv[4]
 raw = sys.stdin.read()
 given = json.loads(raw)
+call = given.get("tool_call") or {}
+name = given.get("tool_name") or given.get("toolName") or call.get("name") or ""
+arguments = given.get("tool_input") or given.get("toolArgs") or call.get("input") or {}
 tool = event in ("PreToolUse", "BeforeTool", "preToolUse")
 deny = answers.get("deny")
 said = {}
-if tool and deny and re.search(deny["match"], json.dumps(given.get("tool_input") or given.get("toolArgs") or given)):
-    said = {"deny": deny["reason"]}
-elif tool and deny and re.search(deny["match"], json.dumps(given.get("tool_name") or "")):
+if tool and deny and re.search(deny["match"], name + json.dumps(arguments)):
     said = {"deny": deny["reason"]}
 elif tool and "ask" in answers:
-    said = {"deny" if agent == "codex" else "ask": answers["ask"]}
+    said = {"ask" if agent in ("claude", "copilot", "qwen") else "deny": answers["ask"]}
 elif tool and "rewrite" in answers:
-    said = {"input": {**given["tool_input"], "command": answers["rewrite"]}}
-elif event in ("UserPromptSubmit", "BeforeAgent") and "context" in answers:
+    own = {"commands": [answers["rewrite"]]} if agent == "cline" else {**arguments, "command": answers["rewrite"]}
+    said = {"input": own}
+elif event in ("UserPromptSubmit", "BeforeAgent", "userPromptSubmitted") and "context" in answers:
     said = {"context": answers["context"]}
-elif event in ("Stop", "AfterAgent") and "stop" in answers and not os.path.exists("sent-back"):
+elif event in ("Stop", "AfterAgent", "agentStop") and "stop" in answers and not os.path.exists("sent-back"):
     open("sent-back", "w", encoding="utf-8").close()
     said = {"block": answers["stop"]}
-elif event in ("PostToolUse", "AfterTool") and "redact" in answers and answers["redact"][0] in raw:
+elif event in ("PostToolUse", "AfterTool") and "tool_response" in given and "redact" in answers and answers["redact"][0] in raw:
     said = {"result": json.loads(json.dumps(given["tool_response"]).replace(*answers["redact"]))}
 if not said:
     sys.exit(0)
@@ -39,14 +41,26 @@ own = {"hookEventName": event}
 if agent == "gemini":
     if "deny" in said or "block" in said:
         out = {"decision": "deny", "reason": said.get("deny") or said["block"]}
-    elif "ask" in said:
-        out = {"decision": "ask", "reason": said["ask"]}
     elif "result" in said:
         out = {"decision": "deny", "reason": said["result"]["llmContent"]}
     elif "input" in said:
         out = {"hookSpecificOutput": {**own, "tool_input": said["input"]}}
     else:
         out = {"hookSpecificOutput": {**own, "additionalContext": said["context"]}}
+elif agent == "cline":
+    out = {"overrideInput": said["input"]} if "input" in said else {"contextModification": said["context"]} if "context" in said else {"cancel": True, "errorMessage": said.get("deny")}
+elif agent == "copilot":
+    kind = "deny" if "deny" in said else "ask"
+    if kind in said:
+        out = {"permissionDecision": kind, "permissionDecisionReason": said[kind]}
+    elif "input" in said:
+        out = {"permissionDecision": "allow", "modifiedArgs": said["input"]}
+    elif "block" in said:
+        out = {"decision": "block", "reason": said["block"]}
+    else:
+        out = {"additionalContext": said["context"]}
+elif agent == "kimi" and "block" in said:
+    sys.exit(print(said["block"], file=sys.stderr) or 2)
 elif "deny" in said or "ask" in said:
     kind = "deny" if "deny" in said else "ask"
     out = {"hookSpecificOutput": {**own, "permissionDecision": kind, "permissionDecisionReason": said[kind]}}

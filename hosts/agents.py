@@ -25,8 +25,9 @@ class Agent:
     layers = ("user", "project")
     # A file of settings as a person may have it: odd blanks, another's hook, no line end at the end of it.
     own_settings = ""
-    # A refusal ends the whole run, and the model never hears of it.
+    # A refusal ends the whole run, and the model never hears of it: the reason is in one of these files.
     ends_at_refusal = False
+    logs = ()
 
     def argv(self, cache, s, prompt):
         raise NotImplementedError
@@ -78,7 +79,8 @@ def groups(events, command, **more):
 
 OWN_GROUPS = """{
 \t"hooks" : { "%s": [ {"matcher": "%s" ,
-    "hooks": [{"type": "command", "command": "true # somebody else's"}]} ] },   "ownKey":   [1,2 ,  3]
+    "hooks": [{"type": "command", "command": "true # somebody else's"}]} ]   }
+
 }"""
 
 
@@ -212,7 +214,9 @@ class Gemini(Agent):
         s.write(s.home, ".gemini/settings.json", json.dumps({
             "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
             "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
-            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "disableAutoUpdate": True},
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            # Else its own rule about folders is what refuses a change of the person's files.
+            "context": {"includeDirectories": [s.home]},
             "mcpServers": {"demo": server(s)},
         }, indent=2))
 
@@ -448,6 +452,7 @@ class Cline(Agent):
     name, title, package, version = "cline", "Cline CLI", "cline", "3.0.65"
     program = "@cline/cli-linux-x64/bin/cline"
     ends_at_refusal = True
+    logs = ("~/.cline/data/logs/cline.log",)
 
     def argv(self, cache, s, prompt):
         sign_in = [self.bin(cache), "auth", "-p", "openai-compatible", "-k", "none", "-m", "scripted", "-b", s.url + "/v1"]

@@ -36,7 +36,6 @@ def markdown(event, script, when=None):
 NO_DELETES = policy(
     'policy.deny("run_command", when = lambda args: "victim" in args.get("CommandLine", ""), reason = "NO-DELETES-HERE")'
 )
-NO_SHELL = policy('policy.deny("run_command", reason = "NO-COMMANDS-HERE")')
 NO_AFTER = policy(
     'policy.deny("run_command", when = lambda args: "after" in args.get("CommandLine", ""), reason = "NOT-THIS-ONE")'
 )
@@ -45,11 +44,6 @@ SECRET = "AKIA" + "QX7ZT2M4" + "L9WVK3RB"
 
 with open(os.path.join(HERE, "..", "hooks", "secret-redaction.md"), encoding="utf-8") as ready:
     REDACTION = ready.read()
-
-
-def hook_file(reason):
-    """A command of a hook file that refuses what names the victim, in the words of either dialect."""
-    return "if grep -q victim; then echo '%s'; fi" % reason
 
 
 ANTIGRAVITY = """{
@@ -67,7 +61,7 @@ POLYTOKEN = """[
   {
     "name": "no-deletes",
     "event": "pre_tool_use",
-    "matcher": "shell_exec",
+    "matcher": "run_command",
     "handler": {"bash": "if grep -q victim; then echo 'NO-DELETES-HERE'; exit 2; fi"}
   }
 ]
@@ -140,12 +134,13 @@ SCENARIOS = [
             "payload[\"name\"] == \"run_command\"",
         )},
         "steps": [{"shell": "touch original"}], "expect": [("not made", "original"), ("made", "rewritten")],
+        "for": {name: {"expect": [("not made", "original"), ("told", "touch rewritten")]} for name in ("qwen", "kimi")},
         "canned": {"rewrite": "touch rewritten"},
     },
     {
         "name": "ask", "about": "a rule wants a person to confirm, and nobody is there",
         "files": {CONFIG + "policy.star": policy('policy.ask_user("run_command", reason = "A-PERSON-MUST-LOOK")')},
-        "steps": [{"shell": "touch asked"}], "expect": [("not made", "asked")], "canned": {"ask": "A-PERSON-MUST-LOOK"},
+        "steps": [{"shell": "touch asked"}], "expect": [("not made", "asked"), ("perhaps told", "A-PERSON-MUST-LOOK")], "canned": {"ask": "A-PERSON-MUST-LOOK"},
     },
     {
         "name": "context", "about": "a hook adds context at the prompt",
@@ -153,6 +148,7 @@ SCENARIOS = [
             "turn.start", "def handle(event, payload):\n    return modify({\"context\": \"THE-BRANCH-IS-FROZEN\"})",
         )},
         "steps": [{"shell": "touch ran"}], "expect": [("told first", "THE-BRANCH-IS-FROZEN"), ("made", "ran")],
+        "for": {"droid": {"skip": "its event for prompts never comes in `droid exec`"}},
         "canned": {"context": "THE-BRANCH-IS-FROZEN"},
     },
     {
@@ -160,12 +156,14 @@ SCENARIOS = [
         "files": {"settings.env": "COLOUR=GREEN-AND-BLUE\nAWS_ACCESS_KEY_ID=%s\n" % SECRET, CONFIG + "hooks/secret-redaction.md": REDACTION},
         "steps": [{"shell": "cat settings.env; touch ran"}],
         "expect": [("made", "ran"), ("told", "GREEN-AND-BLUE"), ("never told", SECRET)],
+        "for": {name: {"skip": "no answer of a hook changes what a tool has given back"} for name in ("qwen", "kimi", "droid", "cline")},
         "canned": {"redact": [SECRET, "masked"]},
     },
     {
         "name": "stop", "about": "a hook sends the agent back once as it would stop",
         "files": {CONFIG + "polytoken/hooks.json": STOP_ONCE},
         "steps": [{"shell": "touch ran"}], "expect": [("made", "sent-back"), ("told at the end", "THE-TESTS-STILL-FAIL")],
+        "for": {name: {"skip": "no answer of a hook keeps this agent going"} for name in ("cline", "opencode")},
         "canned": {"stop": "THE-TESTS-STILL-FAIL"},
     },
     {
@@ -182,7 +180,8 @@ SCENARIOS = [
     {
         "name": "protected", "about": "a folder is protected from every edit tool and from the shell",
         "files": {"protected/file": "precious\n",
-                  CONFIG + "policy.star": policy('policy.deny("*", when = writes_under("protected"), reason = "PEOPLE-CHANGE-THIS")')},
+                  ".tollgate/policy.star": policy('policy.deny("*", when = writes_under("protected"), reason = "PEOPLE-CHANGE-THIS")')},
+        "trust": True,
         "steps": [{"edits": "protected"}, {"shell": "echo x > protected/file"}, {"shell": "cd protected && tee file </dev/null"}],
         "expect": [("not edited", "protected"), ("kept", "protected/file"), ("told", "PEOPLE-CHANGE-THIS")], "each": True,
         "canned": {"deny": {"match": "protected", "reason": "PEOPLE-CHANGE-THIS"}},
@@ -240,7 +239,7 @@ SCENARIOS = [
         ],
         "expect": [
             ("not made", "~/.local/state/tollgate/trust.json"), ("kept", CONFIG + "policy.star"), ("kept", ".tollgate/policy.star"),
-            ("not made", "~/.config/tollgate/hooks/own.md"), ("not made", ".tollgate/hooks/own.md"), ("kept", "~/{settings}"),
+            ("not made", "~/.config/tollgate/hooks/own.md"), ("not made", ".tollgate/hooks/own.md"), ("kept", "~/{settings}"), ("told", "ollgate"),
         ],
         "each": True,
     },

@@ -4,7 +4,6 @@ import ctypes
 import fcntl
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -252,13 +251,20 @@ def not_edited(s, folder):
 def told(s, text):
     """The model is told, after its first call."""
     if s.agent.ends_at_refusal:
-        shown = open(os.path.join(s.root, "out.txt"), encoding="utf-8", errors="replace").read()
-        if text not in shown:
-            raise Unmet("nobody was told %s" % quoted(text))
-        return "the run ends, and the person is told %s" % quoted(text)
+        if not any(text.encode() in (s.read(name) or b"") for name in s.agent.logs):
+            raise Unmet("%s is nowhere to be found" % quoted(text))
+        return "the run ends; %s is in the agent's log" % quoted(text)
     if not any(text in r.text for r in s.model.requests if r.results or r.errand):
         raise Unmet("the model was not told %s" % quoted(text))
     return "the model is told %s" % quoted(text)
+
+
+def perhaps_told(s, text):
+    """Only said, not asked for."""
+    try:
+        return told(s, text)
+    except Unmet:
+        return "nobody is told why"
 
 
 def told_first(s, text):
@@ -285,7 +291,7 @@ def never_told(s, text):
 
 CHECKS = {
     "made": made, "not made": not_made, "kept": kept, "edited": edited, "not edited": not_edited, "told": told,
-    "told first": told_first, "told at the end": told_at_the_end, "never told": never_told,
+    "perhaps told": perhaps_told, "told first": told_first, "told at the end": told_at_the_end, "never told": never_told,
 }
 
 
@@ -423,15 +429,16 @@ def install(s, layer, scenario):
     if once == s.own:
         raise Unmet("`install` wrote nothing")
     s.must("install", s.agent.name, *flags(s, layer))
-    if settings_only(s, s.files()) != settings_only(s, once):
+    if settings_only(s.files()) != settings_only(once):
         raise Unmet("a second `install` changed something")
     s.installed = once
     return []
 
 
-def settings_only(s, files):
-    """What is the agent's, and not Tollgate's own or a backup."""
-    return {n: t for n, t in files.items() if "tollgate" not in n.replace(s.root, "") and not re.search(r"\.(bak|backup|orig)", n)}
+def settings_only(files):
+    """What is the agent's: not Tollgate's own folders, and no backup."""
+    own = ("~/.config/tollgate/", "~/.local/state/tollgate/", "~/.local/share/tollgate/", ".tollgate/")
+    return {n: t for n, t in files.items() if not n.startswith(own) and ".tollgate-backup" not in n}
 
 
 def uninstall(s, layer):
@@ -440,7 +447,7 @@ def uninstall(s, layer):
     for name, text in s.own.items():
         if name in s.installed and s.installed[name] != text and now.get(name) != text:
             raise Unmet("%s is not byte for byte as it was" % name)
-    for name in settings_only(s, s.installed):
+    for name in settings_only(s.installed):
         if name not in s.own and name in now:
             raise Unmet("%s is left over" % name)
     return "`uninstall` leaves %s byte for byte as it was" % settings_of(s, layer)

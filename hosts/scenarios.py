@@ -74,6 +74,10 @@ STOP_ONCE = """[
   }
 ]
 """
+UNTRUSTED = """[
+  {"name": "a-surprise", "event": "pre_tool_use", "handler": {"bash": "touch hook-ran"}}
+]
+"""
 DENY = {"deny": {"match": "victim", "reason": "NO-DELETES-HERE"}}
 REFUSED = SAVED + [("told", "NO-DELETES-HERE")]
 
@@ -213,9 +217,10 @@ SCENARIOS = [
         "steps": [{"shell": "touch ran"}], "expect": [("not made", "ran"), ("told", "tollgate check")],
     },
     {
-        "name": "untrusted", "about": "nobody has trusted the project's hook file",
-        "files": {**VICTIM, ".tollgate/policy.star": NO_DELETES},
-        "steps": DELETE, "expect": [*SAVED, ("told", "tollgate trust")],
+        "name": "untrusted", "about": "nobody has trusted the project's hook file: its commands do not run",
+        "files": {".polytoken/hooks.json": UNTRUSTED, CONFIG + "policy.star": NO_DELETES, **VICTIM},
+        "steps": [{"shell": "touch ran"}, *DELETE],
+        "expect": [("not made", "hook-ran"), ("made", "ran"), *REFUSED, ("perhaps told", "tollgate trust")],
     },
     {
         "name": "tampered", "about": "a trusted hook file is changed in the middle of a session",

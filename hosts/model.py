@@ -64,6 +64,11 @@ class Model:
         self.url = "http://127.0.0.1:%d" % self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
+    def begin(self, steps):
+        """A new conversation, with a script of its own."""
+        self.steps = list(steps)
+        self._begun.clear()
+
     def close(self):
         self._server.shutdown()
         self._server.server_close()
@@ -95,10 +100,6 @@ class Model:
     def conversation(self):
         """The requests of the main conversation."""
         return [r for r in self.requests if r.tools and not r.errand]
-
-    def asked(self, errand=False):
-        """How many steps of the script the agent was asked to do."""
-        return len({r.results for r in self.requests if r.played and r.errand == errand})
 
 
 class _Handler(BaseHTTPRequestHandler):

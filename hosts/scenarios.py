@@ -152,7 +152,10 @@ SCENARIOS = [
             "turn.start", "def handle(event, payload):\n    return modify({\"context\": \"THE-BRANCH-IS-FROZEN\"})",
         )},
         "steps": [{"shell": "touch ran"}], "expect": [("told first", "THE-BRANCH-IS-FROZEN"), ("made", "ran")],
-        "for": {"droid": {"skip": "its event for prompts never comes in `droid exec`"}},
+        "for": {
+            "droid": {"skip": "its event for prompts never comes in `droid exec`"},
+            "cline": {"skip": "what a hook adds at a prompt never reaches the model"},
+        },
         "canned": {"context": "THE-BRANCH-IS-FROZEN"},
     },
     {
@@ -173,7 +176,8 @@ SCENARIOS = [
     {
         "name": "subagent", "about": "a call of a subagent is denied",
         "files": {**VICTIM, CONFIG + "policy.star": NO_DELETES},
-        "steps": [{"errand": [*DELETE, {"shell": "touch errand-ran"}]}], "expect": [*REFUSED, ("made", "errand-ran")], "canned": DENY,
+        "steps": [{"errand": [*DELETE, {"shell": "touch errand-ran"}]}], "expect": [*REFUSED, ("made", "errand-ran")],
+        "for": {"cline": {"expect": REFUSED}}, "canned": DENY,
     },
     {
         "name": "mcp", "about": "a call of an MCP server's tool is denied",
@@ -214,25 +218,25 @@ SCENARIOS = [
     {
         "name": "broken", "about": "the person's hook file does not parse",
         "files": {CONFIG + "policy.star": "policy.deny(\n"},
-        "steps": [{"shell": "touch ran"}], "expect": [("not made", "ran"), ("told", "tollgate check")],
+        "steps": [{"shell": "touch ran"}], "expect": [("not made", "ran"), ("said", "tollgate check")],
     },
     {
         "name": "untrusted", "about": "nobody has trusted the project's hook file: its commands do not run",
         "files": {".polytoken/hooks.json": UNTRUSTED, CONFIG + "policy.star": NO_DELETES, **VICTIM},
         "steps": [{"shell": "touch ran"}, *DELETE],
-        "expect": [("not made", "hook-ran"), ("made", "ran"), *REFUSED, ("perhaps told", "tollgate trust")],
+        "expect": [("not made", "hook-ran"), ("made", "ran"), *REFUSED, ("perhaps said", "tollgate trust")],
     },
     {
         "name": "tampered", "about": "a trusted hook file is changed in the middle of a session",
         "files": {".tollgate/policy.star": NO_AFTER}, "trust": True,
         "steps": [{"shell": "touch before"}, {"shell": "touch free", "first": ["append:.tollgate/policy.star"]}],
-        "expect": [("made", "before"), ("not made", "free"), ("told", "tollgate trust")],
+        "expect": [("made", "before"), ("not made", "free"), ("said", "tollgate trust")],
     },
     {
         "name": "deleted", "about": "a trusted hook file is deleted in the middle of a session",
         "files": {".tollgate/policy.star": NO_AFTER}, "trust": True,
         "steps": [{"shell": "touch before"}, {"shell": "touch free", "first": ["delete:.tollgate/policy.star"]}],
-        "expect": [("made", "before"), ("not made", "free"), ("told", "tollgate trust")],
+        "expect": [("made", "before"), ("not made", "free"), ("said", "tollgate trust")],
     },
     {
         "name": "guard", "about": "the agent would trust hooks, take Tollgate out, or edit its hook files and settings",

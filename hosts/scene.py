@@ -103,7 +103,7 @@ class Scene:
 
     def run(self, steps):
         """Has the agent play these steps, and waits for its end."""
-        self.model.steps = steps
+        self.model.begin(steps)
         argv = self.agent.argv(self.options["cache"], self, "Please do what the script says.")
         env = {**self.environment(), **self.agent.environment(self)}
         with open(os.path.join(self.root, "out.txt"), "ab") as out, open(os.path.join(self.root, "err.txt"), "ab") as err:
@@ -226,6 +226,8 @@ def not_made(s, name):
 
 
 def kept(s, name):
+    if name not in s.before:
+        raise Unmet("%s was not there" % name)
     if s.read(name) != s.before[name]:
         raise Unmet("%s is not as it was" % name)
     return "%s as it was" % name
@@ -259,8 +261,27 @@ def told(s, text):
     return "the model is told %s" % quoted(text)
 
 
+def said(s, text):
+    """The model is told, or the person."""
+    if any(text in r.text for r in s.model.requests):
+        return "the model is told %s" % quoted(text)
+    shown = [os.path.join(s.root, name) for name in ("out.txt", "err.txt")] + [s.path(name) for name in s.agent.logs]
+    for path in shown:
+        if os.path.exists(path) and text.encode() in open(path, "rb").read():
+            return "the person is told %s" % quoted(text)
+    raise Unmet("%s is said nowhere" % quoted(text))
+
+
+def perhaps_said(s, text):
+    """Only reported, not asked for."""
+    try:
+        return said(s, text)
+    except Unmet:
+        return "nothing is said of it"
+
+
 def perhaps_told(s, text):
-    """Only said, not asked for."""
+    """Only reported, not asked for."""
     try:
         return told(s, text)
     except Unmet:
@@ -291,7 +312,7 @@ def never_told(s, text):
 
 CHECKS = {
     "made": made, "not made": not_made, "kept": kept, "edited": edited, "not edited": not_edited, "told": told,
-    "perhaps told": perhaps_told, "told first": told_first, "told at the end": told_at_the_end, "never told": never_told,
+    "perhaps told": perhaps_told, "said": said, "perhaps said": perhaps_said, "told first": told_first, "told at the end": told_at_the_end, "never told": never_told,
 }
 
 
@@ -394,7 +415,6 @@ def play(s):
     runs = [[step] for step in steps] if scenario.get("each") and s.agent.ends_at_refusal else [steps]
     asked = 0
     for run in runs:
-        s.model._begun.clear()
         so_far = len(s.model.requests)
         s.run(run)
         asked += len({r.results for r in s.model.requests[so_far:] if r.played and not r.errand})

@@ -26,14 +26,14 @@ elif tool and "ask" in answers:
     said = {"ask" if agent in ("claude", "copilot", "qwen") else "deny": answers["ask"]}
 elif tool and "rewrite" in answers:
     own = {"commands": [answers["rewrite"]]} if agent == "cline" else {**arguments, "command": answers["rewrite"]}
-    said = {"input": own}
+    said = {"deny": "Use this: " + answers["rewrite"]} if agent in ("qwen", "kimi") else {"input": own}
 elif event in ("UserPromptSubmit", "BeforeAgent", "userPromptSubmitted") and "context" in answers:
     said = {"context": answers["context"]}
 elif event in ("Stop", "AfterAgent", "agentStop") and "stop" in answers and not os.path.exists("sent-back"):
     open("sent-back", "w", encoding="utf-8").close()
     said = {"block": answers["stop"]}
-elif event in ("PostToolUse", "AfterTool") and "tool_response" in given and "redact" in answers and answers["redact"][0] in raw:
-    said = {"result": json.loads(json.dumps(given["tool_response"]).replace(*answers["redact"]))}
+elif event in ("PostToolUse", "AfterTool", "postToolUse") and "redact" in answers and answers["redact"][0] in raw:
+    said = {"result": json.loads(json.dumps(given.get("tool_response") or given.get("toolResult")).replace(*answers["redact"]))}
 if not said:
     sys.exit(0)
 
@@ -57,6 +57,8 @@ elif agent == "copilot":
         out = {"permissionDecision": "allow", "modifiedArgs": said["input"]}
     elif "block" in said:
         out = {"decision": "block", "reason": said["block"]}
+    elif "result" in said:
+        out = {"modifiedResult": said["result"]}
     else:
         out = {"additionalContext": said["context"]}
 elif agent == "kimi" and "block" in said:

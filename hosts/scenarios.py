@@ -66,6 +66,24 @@ POLYTOKEN = """[
   }
 ]
 """
+# The same for files that are written for other agents: a command reads that agent's payload, and answers in its form.
+GROUPS = """{
+  "hooks": {
+    "%s": [
+      {
+        "matcher": "%s",
+        "hooks": [{"type": "command", "command": "if grep -q victim; then echo '%s'; fi"}]
+      }
+    ]
+  }
+}
+"""
+PERMISSION = (
+    '{\\"hookSpecificOutput\\": {\\"hookEventName\\": \\"PreToolUse\\", '
+    '\\"permissionDecision\\": \\"deny\\", \\"permissionDecisionReason\\": \\"NO-DELETES-HERE\\"}}'
+)
+CLAUDE = CODEX = GROUPS % ("PreToolUse", "Bash", PERMISSION)
+GEMINI = GROUPS % ("BeforeTool", "run_shell_command", '{\\"decision\\": \\"deny\\", \\"reason\\": \\"NO-DELETES-HERE\\"}')
 STOP_ONCE = """[
   {
     "name": "once-more",
@@ -126,6 +144,21 @@ SCENARIOS = [
     {
         "name": "deny-polytoken", "about": "a command in Polytoken's `hooks.json` denies it",
         "files": {**VICTIM, CONFIG + "polytoken/hooks.json": POLYTOKEN}, "steps": DELETE, "expect": REFUSED,
+    },
+    {
+        "name": "deny-claude", "about": "a hook that is written for Claude Code denies it",
+        "files": {**VICTIM, "~/.claude/settings.json": CLAUDE}, "steps": DELETE, "expect": REFUSED,
+        "for": {name: {"skip": "it runs this file itself"} for name in ("claude", "copilot")},
+    },
+    {
+        "name": "deny-codex", "about": "a hook that is written for Codex denies it",
+        "files": {**VICTIM, "~/.codex/hooks.json": CODEX}, "steps": DELETE, "expect": REFUSED,
+        "for": {"codex": {"skip": "it runs this file itself"}},
+    },
+    {
+        "name": "deny-gemini", "about": "a hook that is written for Gemini CLI denies it",
+        "files": {**VICTIM, "~/.gemini/settings.json": GEMINI}, "steps": DELETE, "expect": REFUSED,
+        "for": {"gemini": {"skip": "it runs this file itself"}},
     },
     {
         "name": "deny-project", "about": "a rule of a trusted project denies it; Tollgate is installed in the project",

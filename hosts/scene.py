@@ -371,15 +371,20 @@ def settings_of(s, layer):
     return ("~/" if layer == "user" else "") + name
 
 
-def stand_in(s):
-    """Instead of `tollgate install`: a command that answers what the scenario says it must come to."""
-    if "canned" not in s.scenario:
-        raise Skip("has no canned answer")
-    if type(s.agent).hooks is Agent.hooks and s.scenario["canned"]:
-        raise Skip("a stand-in cannot be its hook")
-    answers = s.write(s.tmp, "answers.json", json.dumps(s.scenario["canned"]))
-    command = s.options["hook"] or "%s -B %s {agent} {answers} --event {event}" % (sys.executable, os.path.join(HERE, "stand_in.py"))
-    s.agent.hooks(s, command.replace("{agent}", s.agent.name).replace("{answers}", answers))
+def register(s, scenario):
+    """Instead of `tollgate install`: a command that is given, or one that answers what the scenario says."""
+    command = s.options["hook"]
+    if scenario.get("roundtrip"):
+        raise Skip("is about `tollgate install`")
+    if s.options["stand_in"]:
+        if "canned" not in scenario:
+            raise Skip("has no canned answer")
+        answers = s.write(s.tmp, "answers.json", json.dumps(scenario["canned"]))
+        command = "%s -B %s {agent} %s --event {event}" % (sys.executable, os.path.join(HERE, "stand_in.py"), answers)
+    if type(s.agent).hooks is Agent.hooks:
+        raise Skip("a command alone cannot be its hook")
+    command = command.replace("{tollgate}", os.path.join(s.bin, "tollgate"))
+    s.agent.hooks(s, command.replace("{agent}", s.agent.name))
 
 
 def play(s):
@@ -400,20 +405,18 @@ def play(s):
             os.makedirs(s.path(step["edits"]), exist_ok=True)
             if first is not None:
                 s.write(s.path(step["edits"]), name, first)
-    real = not s.options["stand_in"]
-    if scenario.get("trust") and real:
+    if scenario.get("trust") and s.options["tollgate"]:
         s.must("trust", "--yes")
     for name, kind in scenario.get("after_trust", {}).items():
         getattr(s, "do_" + kind)(name)
-    seen = []
-    if real:
-        seen += install(s, layer, scenario)
+    if s.options["hook"] or s.options["stand_in"]:
+        register(s, scenario)
     else:
-        stand_in(s)
+        install(s, layer, scenario)
     s.before = s.files()
     steps = s.calls(scenario["steps"])
     runs = [[step] for step in steps] if scenario.get("each") and s.agent.ends_at_refusal else [steps]
-    asked = 0
+    asked, seen = 0, []
     for run in runs:
         so_far = len(s.model.requests)
         s.run(run)
@@ -436,7 +439,7 @@ def flags(s, layer):
 def install(s, layer, scenario):
     if not scenario.get("roundtrip"):
         s.must("install", s.agent.name, *flags(s, layer))
-        return []
+        return
     own = settings_of(s, layer)
     if s.read(own) is None and s.agent.own_settings:
         s.write("/", s.path(own).lstrip("/"), s.agent.own_settings)
@@ -452,7 +455,6 @@ def install(s, layer, scenario):
     if settings_only(s.files()) != settings_only(once):
         raise Unmet("a second `install` changed something")
     s.installed = once
-    return []
 
 
 def settings_only(files):

@@ -52,8 +52,8 @@ impl Canary {
             return canary;
         };
         let directory = project.display().to_string();
+        // Without an id: nothing is kept of it.
         let session = SessionInfo {
-            id: "tollgate-doctor".to_owned(),
             workspaces: vec![directory.clone()],
             ..SessionInfo::default()
         };

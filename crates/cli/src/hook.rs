@@ -235,7 +235,11 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
         // The reason is for the model; which hook it was, and what was wrong with it, for the person.
         reply.lost.push(format!("Tollgate: {}", outcome.record.detail()));
-        reply.lost.extend(problems(&ready, Severity::Error));
+        let problems: Vec<_> = problems(&ready, Severity::Error).collect();
+        if !problems.is_empty() {
+            reply.lost.extend(problems);
+            reply.lost.push("Tollgate: `tollgate check` tells all that is wrong".to_owned());
+        }
     }
     if incoming.event.kind == Kind::SessionStart {
         // Nobody sees what is wrong with hook files while an agent runs, unless they are told as it begins.

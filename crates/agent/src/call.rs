@@ -85,20 +85,37 @@ impl Session {
             ..ToolCall::default()
         };
         let operation = turn.operation();
-        let outcome = self.dispatch(&actor.who, &operation, ToolPre::from(wanted.clone())).await;
+        let approved = match self.approve(actor, turn, &operation, wanted.clone()).await {
+            Ok(approved) => approved,
+            Err(refusal) => return self.refuse(&wanted, &refusal),
+        };
+        // Until it is typed: what is typed next belongs to it.
+        let _typing = match self.may_type(actor, turn, &approved).await {
+            Ok(typing) => typing,
+            Err(refusal) => return self.refuse(&wanted, &refusal),
+        };
+        self.execute(actor, &operation, offer, approved).await
+    }
+
+    /// Asks hooks about a call, and a person where they want that.
+    pub(crate) async fn approve(
+        &self,
+        actor: &Actor,
+        turn: &TurnContext,
+        operation: &OperationContext,
+        wanted: ToolCall,
+    ) -> Result<Approved<ToolPre>, Refusal> {
+        let outcome = self.dispatch(&actor.who, operation, ToolPre::from(wanted)).await;
         let overrides = Overrides::of(&outcome);
         let approved = match outcome.permit() {
             Permit::Granted(approved) => approved,
-            Permit::Ask(pending) => match self.ask_person(actor, turn, pending, &overrides).await {
-                Ok(approved) => approved,
-                Err(refusal) => return self.refuse(&wanted, &refusal),
-            },
-            Permit::Refused(refusal) => return self.refuse(&wanted, &refusal),
+            Permit::Ask(pending) => self.ask_person(actor, turn, pending, &overrides).await?,
+            Permit::Refused(refusal) => return Err(refusal),
         };
         for resource in overrides.all {
             self.grants.add(resource, GrantedBy::Hook);
         }
-        self.execute(actor, &operation, offer, approved).await
+        Ok(approved)
     }
 
     fn refuse(&self, call: &ToolCall, refusal: &Refusal) -> Answer {

@@ -51,6 +51,7 @@ mod toolbox;
 pub mod transcript;
 pub mod trigger;
 mod turn;
+mod typed;
 pub mod update;
 mod watch;
 

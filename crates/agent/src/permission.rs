@@ -118,6 +118,10 @@ pub fn resources(call: &ToolCall, base: Option<&Path>) -> Option<Vec<Resource>> 
     if call.is("read_url_content") {
         return one(ResourceKind::ReadUrl, call.text("Url")?);
     }
+    // What is typed into a command may be anything: whoever has said yes once has not said yes to that.
+    if call.is("manage_task") && call.args.contains_key("Input") {
+        return None;
+    }
     let touched = tools::paths(call).ok()?;
     if touched.is_empty() {
         return one(ResourceKind::Tool, &call.name);

@@ -34,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) person: Arc<dyn Person>,
     /// Held while the person is asked: they are asked one thing at a time.
     pub(crate) asking: tokio::sync::Mutex<()>,
+    /// Held while something is typed into a command: it is decided about with what was typed before.
+    pub(crate) typing: tokio::sync::Mutex<()>,
     pub(crate) grants: Grants,
     pub(crate) limits: Limits,
     pub(crate) transcript: Option<Arc<Transcript>>,

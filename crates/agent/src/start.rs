@@ -83,6 +83,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
         tools,
         person: config.person,
         asking: tokio::sync::Mutex::new(()),
+        typing: tokio::sync::Mutex::new(()),
         grants,
         limits: config.limits,
         transcript: transcript.clone(),

@@ -95,6 +95,18 @@ pub struct Ended {
     pub end: TaskEnd,
 }
 
+/// A command into which something may be typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Typing {
+    /// The command.
+    pub command: String,
+    /// Where it was started.
+    pub cwd: std::path::PathBuf,
+    /// All that was typed into it so far.
+    pub typed: String,
+}
+
 /// The commands of a session. Cheap to clone; when the last clone is dropped, what still runs is
 /// ended, with all it started.
 ///
@@ -159,6 +171,14 @@ impl Tasks {
     /// for long loses the oldest.
     pub fn subscribe(&self) -> broadcast::Receiver<Ended> {
         self.shared.ended.subscribe()
+    }
+
+    /// What a command in the background runs, and what was typed into it: whoever decides about what is typed next has to
+    /// know both. None where no such command runs.
+    pub fn typing(&self, id: &str) -> Option<Typing> {
+        let task = self.get(id).filter(|task| task.ended().is_none())?;
+        let (command, cwd) = (task.command.clone(), task.cwd.clone());
+        Some(Typing { command, cwd, typed: task.typed() })
     }
 
     /// Ends all commands and waits until they are gone; none can be started any more. For the end

@@ -105,7 +105,7 @@ async fn send(task: &Task, input: &str) -> Result<Output, ToolFailure> {
     if input.len() > INPUT {
         return Err(failed(format!("Input has more than {INPUT} bytes; send it in pieces")));
     }
-    task.type_in(input.as_bytes(), INPUT_TIME).await.map_err(failed)?;
+    task.type_in(input, INPUT_TIME).await.map_err(failed)?;
     let sent = count(input.len(), "byte", "bytes");
     let hint = if input.ends_with(['\n', '\u{4}']) {
         ""

@@ -17,6 +17,9 @@ use crate::tool::ToolFailure;
 /// How long the rest of an output is waited for when its command has ended.
 const REST: Duration = Duration::from_millis(500);
 
+/// The most that can be typed into one command: whoever decides about it looks at all of it each time.
+const TYPED: usize = 64 * 1024;
+
 /// A command under way or ended.
 #[derive(Debug)]
 pub(crate) struct Task {
@@ -25,6 +28,8 @@ pub(crate) struct Task {
     pub(crate) cwd: PathBuf,
     pub(crate) began: Instant,
     kept: Mutex<Kept>,
+    /// All that was typed into it.
+    typed: Mutex<String>,
     terminal: Option<Terminal>,
     /// How it ended, once it has.
     end: watch::Sender<Option<(TaskEnd, Duration)>>,
@@ -72,6 +77,7 @@ impl Task {
             cwd: job.cwd,
             began: Instant::now(),
             kept: Mutex::new(Kept::new(limits.output)),
+            typed: Mutex::default(),
             terminal: line.terminal,
             end: watch::Sender::new(None),
             stop: watch::Sender::new(false),
@@ -109,12 +115,25 @@ impl Task {
         self.stop.send_replace(true);
     }
 
+    /// All that was typed into it so far.
+    pub(crate) fn typed(&self) -> String {
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Types into it.
-    pub(crate) async fn type_in(&self, text: &[u8], time: Duration) -> Result<(), String> {
+    pub(crate) async fn type_in(&self, text: &str, time: Duration) -> Result<(), String> {
         let Some(terminal) = &self.terminal else {
             return Err("it has no input: there are no terminals on this machine".to_owned());
         };
-        match timeout(time, terminal.write(text)).await {
+        {
+            // Before it is written: a part of it may get there even if not all of it does.
+            let mut typed = self.typed.lock().unwrap_or_else(PoisonError::into_inner);
+            if typed.len() + text.len() > TYPED {
+                return Err(format!("more than {TYPED} bytes were typed into it; start another"));
+            }
+            typed.push_str(text);
+        }
+        match timeout(time, terminal.write(text.as_bytes())).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(format!("its input cannot be written to: {error}")),
             Err(_) => Err(format!("it did not take all of its input within {time:?}")),

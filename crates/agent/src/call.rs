@@ -182,8 +182,14 @@ impl Session {
         self.tell(&Update::CallStarted { call: &call });
         let began = Instant::now();
         let limit = self.limits.call_time;
-        let made = tokio::time::timeout(limit, self.made(actor, operation, offer, &call)).await;
-        let made = made.unwrap_or_else(|_| Err(format!("it took more than {limit:?}")));
+        let made = self.made(actor, operation, offer, &call);
+        let made = match offer {
+            // A person, a subagent: those have bounds of their own.
+            Offer::Control(_) => made.await,
+            _ => tokio::time::timeout(limit, made)
+                .await
+                .unwrap_or_else(|_| Err(format!("it took more than {limit:?}"))),
+        };
         let (value, is_error) = match made {
             // A command that exits with 1 has done what it could: hooks see what it printed, and may redact it.
             Ok(output) => {

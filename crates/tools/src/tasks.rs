@@ -93,6 +93,8 @@ pub struct Ended {
     pub command: String,
     /// How it ended.
     pub end: TaskEnd,
+    /// The agent that has started it.
+    pub agent: String,
 }
 
 /// A command into which something may be typed.
@@ -167,8 +169,8 @@ impl Tasks {
         let _ = self.shared.running.subscribe().wait_for(|running| *running == 0).await;
     }
 
-    /// Tells of every command that ends in the background from now on. Whoever does not listen
-    /// for long loses the oldest.
+    /// Tells of every command that ends in the background from now on, unless `manage_task` was just waiting for its
+    /// end. Whoever does not listen for long loses the oldest.
     pub fn subscribe(&self) -> broadcast::Receiver<Ended> {
         self.shared.ended.subscribe()
     }
@@ -233,8 +235,10 @@ impl Tasks {
             drop(counted);
             if let Some((end, _)) = end
                 && !*in_front.borrow()
+                && !watched.is_attended()
             {
-                let told = Ended { id: watched.id.clone(), command: watched.command.clone(), end };
+                let (id, command) = (watched.id.clone(), watched.command.clone());
+                let told = Ended { id, command, end, agent: watched.agent.clone() };
                 // Nobody has to listen.
                 let _ = ended.send(told);
             }

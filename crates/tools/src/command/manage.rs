@@ -75,7 +75,7 @@ async fn manage(cx: Cx, args: ManageTask) -> Result<Output, ToolFailure> {
         }
         Action::Wait => {
             let wait = args.wait_ms.map_or(limits.default_wait, Duration::from_millis);
-            if let Some((end, took)) = task.wait(wait.min(limits.wait)).await {
+            if let Some((end, took)) = task.attend(wait.min(limits.wait)).await {
                 return Ok(Output::new(report(&task, &end, took)));
             }
             Ok(Output::new(status(&task)))
@@ -91,7 +91,7 @@ async fn manage(cx: Cx, args: ManageTask) -> Result<Output, ToolFailure> {
                 return Ok(Output::new(format!("Nothing to do: {}", state(&task))));
             }
             task.kill();
-            task.wait(limits.grace + Duration::from_secs(2)).await;
+            task.attend(limits.grace + Duration::from_secs(2)).await;
             Ok(Output::new(state(&task)))
         }
     }

@@ -1,6 +1,7 @@
 //! One command, from its start to its end.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,10 @@ pub(crate) struct Task {
     pub(crate) command: String,
     pub(crate) cwd: PathBuf,
     pub(crate) began: Instant,
+    /// The agent that has started it.
+    pub(crate) agent: String,
+    /// How many wait for its end, or have heard of it: nobody has to be told then.
+    attended: AtomicUsize,
     kept: Mutex<Kept>,
     /// All that was typed into it.
     typed: Mutex<String>,
@@ -42,6 +47,7 @@ pub(crate) struct Job {
     pub(crate) script: String,
     pub(crate) cwd: PathBuf,
     pub(crate) variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    pub(crate) agent: String,
 }
 
 impl Task {
@@ -76,6 +82,8 @@ impl Task {
             command: job.script,
             cwd: job.cwd,
             began: Instant::now(),
+            agent: job.agent,
+            attended: AtomicUsize::new(0),
             kept: Mutex::new(Kept::new(limits.output)),
             typed: Mutex::default(),
             terminal: line.terminal,
@@ -110,6 +118,20 @@ impl Task {
         waited.ok().and_then(Result::ok).and_then(|end| end.clone())
     }
 
+    /// Waits for its end as somebody who then knows of it.
+    pub(crate) async fn attend(&self, time: Duration) -> Option<(TaskEnd, Duration)> {
+        let attending = Attending::new(self);
+        let end = self.wait(time).await;
+        if end.is_some() {
+            attending.for_good();
+        }
+        end
+    }
+
+    pub(super) fn is_attended(&self) -> bool {
+        self.attended.load(Ordering::SeqCst) > 0
+    }
+
     /// Tells it to end. It does in the background: asked first, then killed, with all it started.
     pub(crate) fn kill(&self) {
         self.stop.send_replace(true);
@@ -138,6 +160,27 @@ impl Task {
             Ok(Err(error)) => Err(format!("its input cannot be written to: {error}")),
             Err(_) => Err(format!("it did not take all of its input within {time:?}")),
         }
+    }
+}
+
+/// Somebody who waits for the end of a command.
+struct Attending<'a>(&'a AtomicUsize);
+
+impl<'a> Attending<'a> {
+    fn new(task: &'a Task) -> Self {
+        task.attended.fetch_add(1, Ordering::SeqCst);
+        Self(&task.attended)
+    }
+
+    /// They know now.
+    fn for_good(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Attending<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

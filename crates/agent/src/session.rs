@@ -1,7 +1,7 @@
 //! What all agents of a session share: hooks, the model, permissions, limits. A subagent has nothing of its own but its
 //! history, so that nothing it does goes past the hooks of the session.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -58,6 +58,8 @@ pub(crate) struct Actor {
     pub(crate) instructions: Option<String>,
     pub(crate) toolbox: Toolbox,
     pub(crate) conversation: Conversation,
+    /// From how many tokens on the history is compacted, where that has failed before.
+    pub(crate) compact_from: AtomicUsize,
     /// How often the model was called.
     pub(crate) invocations: AtomicU64,
     /// What others have sent to a subagent. What is sent to the session's own agent is in the session's inbox.
@@ -101,8 +103,13 @@ pub(crate) struct Spent {
 
 impl Spent {
     pub(crate) fn add(&self, usage: Usage) {
-        self.input.fetch_add(usage.input, Ordering::Relaxed);
-        self.output.fetch_add(usage.output, Ordering::Relaxed);
+        // What a server says it has cost may be anything.
+        let add = |to: &AtomicU64, tokens: u64| {
+            let sum = |sum: u64| Some(sum.saturating_add(tokens));
+            let _ = to.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+        };
+        add(&self.input, usage.input);
+        add(&self.output, usage.output);
     }
 
     pub(crate) fn usage(&self) -> Usage {
@@ -188,6 +195,6 @@ impl Session {
     /// Whether more tokens were used than may be.
     pub(crate) fn is_spent(&self) -> bool {
         let usage = self.spent.usage();
-        self.limits.tokens.is_some_and(|limit| usage.input + usage.output >= limit)
+        self.limits.tokens.is_some_and(|limit| usage.input.saturating_add(usage.output) >= limit)
     }
 }

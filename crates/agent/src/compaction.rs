@@ -24,8 +24,6 @@ impl Session {
         if tokens < limit.max(actor.compact_from.load(Ordering::Relaxed)) {
             return;
         }
-        // Where it does not work now, it works no better before the next step. All of the history is sent each time.
-        actor.compact_from.store(tokens.saturating_add(limit / 10 + 1), Ordering::Relaxed);
         let history = actor.conversation.history();
         let kept = tail(&history, limit / 4);
         let old = history.len().saturating_sub(kept);
@@ -33,6 +31,8 @@ impl Session {
         if old < 2 {
             return;
         }
+        // Where it does not work now, it works no better before the next step. All of the history is sent each time.
+        actor.compact_from.store(tokens.saturating_add(limit / 10 + 1), Ordering::Relaxed);
         let operation = turn.operation();
         let model = Some(self.model.name().to_owned());
         let pre = CompactionPre { agent: actor.who.clone(), model: model.clone() };

@@ -122,3 +122,41 @@ impl Inbox {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outside(text: &str) -> Mail {
+        Mail { from: "timer".to_owned(), text: text.to_owned(), sort: Sort::Outside }
+    }
+
+    #[tokio::test]
+    async fn all_who_wait_for_room_get_it_one_after_the_other() {
+        let inbox = Inbox::default();
+        assert!(inbox.put(outside("first")));
+        let send = async |text: &str| {
+            inbox.room().await;
+            inbox.put_answer(outside(text));
+        };
+        let read = async {
+            for _ in 0..4 {
+                inbox.next().await;
+            }
+        };
+        let all = async { tokio::join!(send("a"), send("b"), send("c"), read) };
+        tokio::time::timeout(std::time::Duration::from_secs(30), all).await.unwrap();
+        assert!(inbox.is_empty());
+    }
+
+    #[test]
+    fn answers_have_room_where_messages_have_none() {
+        let inbox = Inbox::default();
+        let mail = || Mail::inside("agent-1", "x".to_owned());
+        while inbox.put(mail()) {}
+        assert!(inbox.put_answer(mail()));
+        while inbox.put_answer(mail()) {}
+        assert_eq!(inbox.take_inside().len(), MOST_ANSWERS);
+        assert!(inbox.put(mail()));
+    }
+}

@@ -215,7 +215,7 @@ impl Agent<Started> {
 
     /// The names of its tools, as the model knows them.
     pub fn tools(&self) -> Vec<String> {
-        self.state.actor.toolbox.names().map(str::to_owned).collect()
+        self.state.actor.renewed_toolbox().names().map(str::to_owned).collect()
     }
 
     /// What runs its hooks.

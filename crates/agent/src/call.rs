@@ -54,8 +54,9 @@ impl Session {
         call: &Call,
         step: u64,
     ) -> Answer {
-        let Some(offer) = actor.toolbox.get(&call.name) else {
-            let names: Vec<_> = actor.toolbox.names().collect();
+        let toolbox = actor.toolbox();
+        let Some(offer) = toolbox.get(&call.name) else {
+            let names: Vec<_> = toolbox.names().collect();
             return Answer::error(format!(
                 "there is no tool `{}`; the tools are {}",
                 call.name.chars().take(100).collect::<String>(),

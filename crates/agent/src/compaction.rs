@@ -51,7 +51,7 @@ impl Session {
         let request = Request {
             system: actor.instructions.clone(),
             messages,
-            tools: actor.toolbox.specs(),
+            tools: actor.toolbox().specs(),
             max_tokens: None,
         };
         let reply = match self.model.respond(&request, &|_| ()).await {

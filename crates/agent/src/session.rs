@@ -2,7 +2,7 @@
 //! history, so that nothing it does goes past the hooks of the session.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
@@ -56,7 +56,8 @@ pub(crate) struct Actor {
     pub(crate) who: Who,
     /// What its model is told before everything else.
     pub(crate) instructions: Option<String>,
-    pub(crate) toolbox: Toolbox,
+    /// Renewed before the model is called.
+    pub(crate) toolbox: RwLock<Toolbox>,
     pub(crate) conversation: Conversation,
     /// From how many tokens on the history is compacted, where that has failed before.
     pub(crate) compact_from: AtomicUsize,
@@ -69,6 +70,20 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
+    /// The tools that its model knows of.
+    pub(crate) fn toolbox(&self) -> Toolbox {
+        self.toolbox.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same, with what has become of them on servers.
+    pub(crate) fn renewed_toolbox(&self) -> Toolbox {
+        let toolbox = self.toolbox();
+        let Some(renewed) = toolbox.renewed() else { return toolbox };
+        let mut kept = self.toolbox.write().unwrap_or_else(PoisonError::into_inner);
+        kept.clone_from(&renewed);
+        renewed
+    }
+
     pub(crate) fn is_ended(&self) -> bool {
         *self.ended.borrow()
     }

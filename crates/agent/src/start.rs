@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::{Mutex as TurnLock, Notify, watch};
 use tollgate_config::hooks::Hooks;
@@ -95,7 +95,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
     let actor = Arc::new(Actor {
         who,
         instructions: config.instructions,
-        toolbox,
+        toolbox: RwLock::new(toolbox),
         conversation,
         compact_from: AtomicUsize::new(0),
         invocations: AtomicU64::new(0),
@@ -246,15 +246,7 @@ fn toolbox(
             all.push((spec(&control), Offer::Control(known.name)));
         }
     }
-    for server in servers {
-        for tool in &*server.tools() {
-            let name = mcp_name(server.name(), &tool.name);
-            let (description, parameters) = (tool.description.clone(), tool.parameters.clone());
-            let offer = Offer::Mcp { server: Arc::clone(server), tool: tool.name.clone() };
-            all.push((ToolSpec { name, description, parameters }, offer));
-        }
-    }
-    let toolbox = Toolbox::new(all);
+    let toolbox = Toolbox::new(all, servers);
     // Which tools a server would have had that did not start is not known.
     let may_be_missing =
         |name: &str| missing.iter().any(|server| name.starts_with(&mcp_name(&server.name, "")));
@@ -274,11 +266,13 @@ fn toolbox(
         (Some(_), Some(_)) => Err(AgentError::EnabledAndDisabled),
         (Some(enabled), None) => {
             check(enabled)?;
-            Ok(toolbox.only(|name| enabled.iter().any(|wanted| wanted == name)))
+            let enabled = enabled.clone();
+            Ok(toolbox.only(move |name| enabled.iter().any(|wanted| wanted == name)))
         }
         (None, Some(disabled)) => {
             check(disabled)?;
-            Ok(toolbox.only(|name| disabled.iter().all(|unwanted| unwanted != name)))
+            let disabled = disabled.clone();
+            Ok(toolbox.only(move |name| disabled.iter().all(|unwanted| unwanted != name)))
         }
     }
 }

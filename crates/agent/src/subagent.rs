@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -204,7 +204,8 @@ impl Session {
         args: DefineSubagent,
     ) -> Result<Value, String> {
         const MOST: usize = 100;
-        let unknown = |name: &&String| actor.toolbox.get(name).is_none();
+        let toolbox = actor.toolbox();
+        let unknown = |name: &&String| toolbox.get(name).is_none();
         if let Some(name) = args.tools.as_ref().and_then(|tools| tools.iter().find(unknown)) {
             return Err(format!(
                 "`{name}` is no tool of yours: a subagent has only those you have"
@@ -280,8 +281,8 @@ impl Session {
         };
         // It has what its parent has, or less.
         let toolbox: Toolbox = match tools {
-            Some(tools) => parent.toolbox.only(|name| tools.iter().any(|tool| tool == name)),
-            None => parent.toolbox.clone(),
+            Some(tools) => parent.toolbox().only(move |name| tools.iter().any(|tool| tool == name)),
+            None => parent.toolbox(),
         };
         let id = format!("agent-{}", state.agents.len() + 1);
         let who = Who { id, depth };
@@ -289,7 +290,7 @@ impl Session {
         let actor = Arc::new(Actor {
             who,
             instructions,
-            toolbox,
+            toolbox: RwLock::new(toolbox),
             conversation,
             compact_from: AtomicUsize::new(0),
             invocations: AtomicU64::new(0),

@@ -215,7 +215,7 @@ impl Session {
         let request = Request {
             system: actor.instructions.clone(),
             messages: actor.conversation.for_the_model(),
-            tools: actor.toolbox.specs(),
+            tools: actor.renewed_toolbox().specs(),
             max_tokens: None,
         };
         let heard = |part: Part<'_>| self.hear(actor, part);

@@ -226,3 +226,27 @@ async fn an_agent_starts_without_a_server_that_does_not_unless_it_needs_it() {
     let error = world.builder().required_mcp_server(gone()).build().start().await.unwrap_err();
     assert!(matches!(error, tollgate_agent::AgentError::Mcp(_)), "{error}");
 }
+
+#[tokio::test]
+async fn the_model_is_told_of_tools_that_a_server_comes_up_with_later() {
+    let world = World::new(vec![
+        Line::call("mcp__docs__grow", json!({})),
+        Line::say("It grows."),
+        Line::call("mcp__docs__late", json!({"text": "one"})),
+        Line::say("Done."),
+    ]);
+    let agent = world.start(world.builder().mcp_server(server(&world))).await;
+    assert!(!agent.tools().contains(&"mcp__docs__late".to_owned()));
+    agent.chat("Go.").await.unwrap();
+    // The server is asked for its new list in its own time.
+    let deadline = std::time::Instant::now() + LONG;
+    while !agent.tools().contains(&"mcp__docs__late".to_owned()) {
+        assert!(std::time::Instant::now() < deadline, "never");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    agent.chat("And now?").await.unwrap();
+    let tools = world.requests()[2]["tools"].to_string();
+    assert!(tools.contains("mcp__docs__late"), "{tools}");
+    assert_eq!(reached(&world), ["grow", "late"]);
+    agent.stop().await;
+}

@@ -87,6 +87,10 @@ pub struct Started {
     pub(crate) servers: Vec<Arc<Server>>,
     pub(crate) triggers: Option<Triggers>,
     pub(crate) pump: Option<Pump>,
+    /// What tells of commands that have ended.
+    pub(crate) tasks: Pump,
+    /// Ends what runs in the background when the agent is dropped without being stopped.
+    pub(crate) _end: EndOnDrop,
     pub(crate) watcher: Option<crate::watch::Watcher>,
     /// One turn at a time.
     pub(crate) turn: TurnLock<()>,
@@ -95,7 +99,19 @@ pub struct Started {
     pub(crate) facet: Mutex<String>,
 }
 
-/// An agent. [`Agent::builder`] begins one.
+/// Ends what the agents of a session have in the background.
+pub(crate) struct EndOnDrop(pub(crate) Arc<Session>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.schedules.end_all();
+        // They hold the session; once they are gone, so are its commands.
+        self.0.subagents.abort_all();
+    }
+}
+
+/// An agent. [`Agent::builder`] begins one. It is ended by [`stop`](Agent::stop); where it is only dropped, what it has in
+/// the background is cut off, and no hook is told.
 pub struct Agent<S = Unstarted> {
     pub(crate) state: S,
 }
@@ -149,12 +165,12 @@ impl Agent<Started> {
         self.state.session.inbox.waits().await;
     }
 
-    /// Waits for the next message of a trigger, a timer or a subagent, and has the agent answer it. Hooks see that turn
-    /// as any other. Dropping the future cancels the turn, and the message is gone with it.
+    /// Waits for the next message of a trigger, a timer, a subagent or a command that has ended in the background, and
+    /// has the agent answer it. Hooks see that turn as any other. Dropping the future cancels the turn, and the message
+    /// is gone with it.
     pub async fn next_triggered(&self) -> Result<Response, AgentError> {
         let mail = self.state.session.inbox.next().await;
-        let text = if mail.is_of_agent { mail.shown() } else { mail.text };
-        self.run(Prompt { text, trigger: Some(mail.from) }, None).await
+        self.run(Prompt { text: mail.shown(), trigger: Some(mail.from) }, None).await
     }
 
     /// Runs a turn, once those before it are over. Its pieces go to `pieces`.
@@ -206,7 +222,7 @@ impl Agent<Started> {
 
     /// The names of its tools, as the model knows them.
     pub fn tools(&self) -> Vec<String> {
-        self.state.actor.toolbox.names().map(str::to_owned).collect()
+        self.state.actor.renewed_toolbox().names().map(str::to_owned).collect()
     }
 
     /// What runs its hooks.
@@ -252,17 +268,15 @@ impl Agent<Started> {
     /// Ends the session: what runs in the background is ended, `session.end` is fired, and what still watches is
     /// waited for.
     pub async fn stop(self) {
-        let Started { session, actor, servers, triggers, pump, watcher, cancelled, turn, .. } =
-            self.state;
-        cancelled.notify_waiters();
-        let _no_turn = turn.lock().await;
+        // No turn is under way: it would have borrowed the agent.
+        let Started { session, actor, servers, triggers, pump, tasks, watcher, .. } = self.state;
         drop(watcher);
         session.schedules.end_all();
         session.subagents.shutdown().await;
         if let Some(triggers) = triggers {
             triggers.stop().await;
         }
-        drop(pump);
+        drop((pump, tasks));
         session.tools.tasks.shutdown().await;
         let end =
             SessionEnd { agent: actor.who.clone(), model: Some(session.model.name().to_owned()) };

@@ -29,7 +29,8 @@ pub(crate) struct Config {
     pub(crate) policies: Vec<Policies>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) built_in: tollgate_tools::Config,
-    pub(crate) servers: Vec<ServerConfig>,
+    /// Each with whether the agent does not start without it.
+    pub(crate) servers: Vec<(ServerConfig, bool)>,
     pub(crate) enabled: Option<Vec<String>>,
     pub(crate) disabled: Option<Vec<String>>,
     pub(crate) workspaces: Vec<PathBuf>,
@@ -153,9 +154,16 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds an MCP server.
+    /// Adds an MCP server. If it does not start, the agent starts without it, and a notification of the kind `mcp` says
+    /// so.
     pub fn mcp_server(mut self, server: ServerConfig) -> Self {
-        self.config.servers.push(server);
+        self.config.servers.push((server, false));
+        self
+    }
+
+    /// Adds an MCP server without which the agent does not start.
+    pub fn required_mcp_server(mut self, server: ServerConfig) -> Self {
+        self.config.servers.push((server, true));
         self
     }
 

@@ -53,8 +53,9 @@ impl Session {
         call: &Call,
         step: u64,
     ) -> Answer {
-        let Some(offer) = actor.toolbox.get(&call.name) else {
-            let names: Vec<_> = actor.toolbox.names().collect();
+        let toolbox = actor.toolbox();
+        let Some(offer) = toolbox.get(&call.name) else {
+            let names: Vec<_> = toolbox.names().collect();
             return Answer::error(format!(
                 "there is no tool `{}`; the tools are {}",
                 call.name.chars().take(100).collect::<String>(),
@@ -84,15 +85,32 @@ impl Session {
             ..ToolCall::default()
         };
         let operation = turn.operation();
-        let outcome = self.dispatch(&actor.who, &operation, ToolPre::from(wanted.clone())).await;
+        let approved = match self.approve(actor, turn, &operation, wanted.clone()).await {
+            Ok(approved) => approved,
+            Err(refusal) => return self.refuse(&wanted, &refusal),
+        };
+        // Until it is typed: what is typed next belongs to it.
+        let _typing = match self.may_type(actor, turn, &approved).await {
+            Ok(typing) => typing,
+            Err(refusal) => return self.refuse(&wanted, &refusal),
+        };
+        self.execute(actor, &operation, offer, approved).await
+    }
+
+    /// Asks hooks about a call, and a person where they want that.
+    pub(crate) async fn approve(
+        &self,
+        actor: &Actor,
+        turn: &TurnContext,
+        operation: &OperationContext,
+        wanted: ToolCall,
+    ) -> Result<Approved<ToolPre>, Refusal> {
+        let outcome = self.dispatch(&actor.who, operation, ToolPre::from(wanted)).await;
         let overrides = Overrides::of(&outcome);
         let approved = match outcome.permit() {
             Permit::Granted(approved) => approved,
-            Permit::Ask(pending) => match self.ask_person(actor, turn, pending, &overrides).await {
-                Ok(approved) => approved,
-                Err(refusal) => return self.refuse(&wanted, &refusal),
-            },
-            Permit::Refused(refusal) => return self.refuse(&wanted, &refusal),
+            Permit::Ask(pending) => self.ask_person(actor, turn, pending, &overrides).await?,
+            Permit::Refused(refusal) => return Err(refusal),
         };
         let used = self.grants.resources(&approved.call).unwrap_or_default();
         for resource in overrides.all {
@@ -103,7 +121,7 @@ impl Session {
                 self.grants.add(resource, GrantedBy::Hook);
             }
         }
-        self.execute(actor, &operation, offer, approved).await
+        Ok(approved)
     }
 
     fn refuse(&self, call: &ToolCall, refusal: &Refusal) -> Answer {
@@ -133,7 +151,8 @@ impl Session {
         self.notify(&actor.who, turn, "approval", &message).await;
         let used = self.grants.resources(&call).unwrap_or_default();
         // Servers have tools of any name.
-        let preview = match actor.toolbox.get(&call.name).filter(|_| call.server.is_none()) {
+        let toolbox = actor.toolbox();
+        let preview = match toolbox.get(&call.name).filter(|_| call.server.is_none()) {
             Some(Offer::Tool(tool)) => tool.preview(&self.tools, &call.args).await,
             _ => None,
         };
@@ -178,8 +197,14 @@ impl Session {
         self.tell(&Update::CallStarted { call: &call });
         let began = Instant::now();
         let limit = self.limits.call_time;
-        let made = tokio::time::timeout(limit, self.made(actor, operation, offer, &call)).await;
-        let made = made.unwrap_or_else(|_| Err(format!("it took more than {limit:?}")));
+        let made = self.made(actor, operation, offer, &call);
+        let made = match offer {
+            // A person, a subagent: those have bounds of their own.
+            Offer::Control(_) => made.await,
+            _ => tokio::time::timeout(limit, made)
+                .await
+                .unwrap_or_else(|_| Err(format!("it took more than {limit:?}"))),
+        };
         let (value, is_error) = match made {
             // A command that exits with 1 has done what it could: hooks see what it printed, and may redact it.
             Ok(output) => {

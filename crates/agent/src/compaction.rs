@@ -1,10 +1,13 @@
 //! Making room in a history that has grown too long.
 
+use std::sync::atomic::Ordering;
+
 use tollgate_core::TurnContext;
 use tollgate_core::event::{CompactionPost, CompactionPre};
 use tollgate_core::verdict::Hold;
 use tollgate_model::{Message, Request};
 
+use crate::conversation::tail;
 use crate::session::{Actor, Session};
 use crate::update::Update;
 
@@ -13,19 +16,23 @@ const INSTRUCTIONS: &str = "Summarise the conversation so far for yourself, as a
      every instruction that still holds. Write nothing else.";
 
 impl Session {
-    /// Puts a summary in the place of most of the history, where it is too long and hooks let it.
+    /// Puts a summary in the place of most of the history, where it is too long and hooks let it. The summary is asked of
+    /// the model, so this comes behind `model.pre`: who denies the call of the model denies this one.
     pub(crate) async fn compact_if_needed(&self, actor: &Actor, turn: &TurnContext) {
         let limit = self.limits.history_tokens;
-        if actor.conversation.tokens() < limit {
+        let tokens = actor.conversation.tokens();
+        if tokens < limit.max(actor.compact_from.load(Ordering::Relaxed)) {
             return;
         }
-        let kept = actor.conversation.tail(limit / 4);
         let history = actor.conversation.history();
+        let kept = tail(&history, limit / 4);
         let old = history.len().saturating_sub(kept);
         // A summary of a summary is no gain.
         if old < 2 {
             return;
         }
+        // Where it does not work now, it works no better before the next step. All of the history is sent each time.
+        actor.compact_from.store(tokens.saturating_add(limit / 10 + 1), Ordering::Relaxed);
         let operation = turn.operation();
         let model = Some(self.model.name().to_owned());
         let pre = CompactionPre { agent: actor.who.clone(), model: model.clone() };
@@ -44,7 +51,7 @@ impl Session {
         let request = Request {
             system: actor.instructions.clone(),
             messages,
-            tools: actor.toolbox.specs(),
+            tools: actor.toolbox().specs(),
             max_tokens: None,
         };
         let reply = match self.model.respond(&request, &|_| ()).await {
@@ -65,7 +72,8 @@ impl Session {
         let mut parts = before;
         parts.push(format!("Summary of the conversation so far:\n{}", outcome.event.summary));
         parts.extend(outcome.extra.0);
-        actor.conversation.compact(parts.join("\n\n"), kept);
+        actor.conversation.compact(parts.join("\n\n"), old);
+        actor.compact_from.store(0, Ordering::Relaxed);
         self.tell(&Update::Compacted { agent: &actor.who, messages: old });
     }
 }

@@ -31,12 +31,12 @@ impl Session {
                 "list_permissions" => Ok(json!(self.grants.list())),
                 "ask_permission" => self.ask_permission(read(spec, args)?).await,
                 "invoke_subagent" => {
-                    self.invoke_subagent(actor, operation, read(spec, args)?).await
+                    self.invoke_subagent(actor, operation, read(spec, args)?, args).await
                 }
                 "define_subagent" => self.define_subagent(actor, read(spec, args)?),
                 "send_message" => self.send_message(actor, read(spec, args)?),
                 "manage_subagents" => self.manage_subagents(&read(spec, args)?),
-                "schedule" => self.schedule(read(spec, args)?),
+                "schedule" => self.schedule(actor, read(spec, args)?),
                 _ => Err(format!("there is no tool `{name}`")),
             };
             done.map(Output::new)

@@ -78,14 +78,16 @@ impl Conversation {
         messages
     }
 
-    /// Puts a summary in the place of all messages but the last so many.
-    pub(crate) fn compact(&self, summary: String, kept: usize) {
+    /// Puts a summary in the place of the first so many messages. Others may have been added at the end since they were
+    /// counted.
+    pub(crate) fn compact(&self, summary: String, old: usize) {
         let mut state = self.lock();
-        let from = state.messages.len().saturating_sub(kept);
+        let rest = state.messages.get(old..).unwrap_or_default();
         // No model takes a history in which nobody has said anything: then the summary is what was said.
-        let first = if kept == 0 { Message::User(summary) } else { Message::System(summary) };
+        let has_user = rest.iter().any(|message| matches!(message, Message::User(_)));
+        let first = if has_user { Message::System(summary) } else { Message::User(summary) };
         let mut messages = vec![first];
-        messages.extend(state.messages.drain(from..));
+        messages.extend_from_slice(rest);
         state.messages.clone_from(&messages);
         drop(state);
         self.write(Entry::Compacted { messages });
@@ -104,25 +106,24 @@ impl Conversation {
     pub(crate) fn tokens(&self) -> usize {
         self.lock().messages.iter().map(size).sum::<usize>() / 4
     }
+}
 
-    /// How many of the last messages are kept as they are: those from the last one of a person on, where they are not
-    /// too much themselves.
-    pub(crate) fn tail(&self, tokens: usize) -> usize {
-        let state = self.lock();
-        let mut kept = 0;
-        let mut taken = 0;
-        for (number, message) in state.messages.iter().rev().enumerate() {
-            taken += size(message) / 4;
-            if taken > tokens {
-                break;
-            }
-            // A call is not kept without what came of it, nor the other way round.
-            if matches!(message, Message::User(_)) {
-                kept = number + 1;
-            }
+/// How many of the last messages are kept as they are: those from the last one of a person on, where they are not too much
+/// themselves.
+pub(crate) fn tail(messages: &[Message], tokens: usize) -> usize {
+    let mut kept = 0;
+    let mut taken = 0;
+    for (number, message) in messages.iter().rev().enumerate() {
+        taken += size(message) / 4;
+        if taken > tokens {
+            break;
         }
-        kept
+        // A call is not kept without what came of it, nor the other way round.
+        if matches!(message, Message::User(_)) {
+            kept = number + 1;
+        }
     }
+    kept
 }
 
 fn size(message: &Message) -> usize {

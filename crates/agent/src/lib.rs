@@ -36,6 +36,7 @@ mod call;
 mod compaction;
 mod control;
 mod conversation;
+mod delivery;
 mod error;
 mod inbox;
 mod limits;
@@ -50,6 +51,7 @@ mod toolbox;
 pub mod transcript;
 pub mod trigger;
 mod turn;
+mod typed;
 pub mod update;
 mod watch;
 

@@ -131,6 +131,10 @@ pub fn resources(call: &ToolCall, base: Option<&Path>) -> Option<Vec<Resource>> 
         // As it is asked for: what is written in two ways is one address.
         return one(ResourceKind::ReadUrl, Url::parse(call.text("Url")?).ok()?.as_str());
     }
+    // What is typed into a command may be anything: whoever has said yes once has not said yes to that.
+    if call.is("manage_task") && call.args.contains_key("Input") {
+        return None;
+    }
     let touched = tools::paths(call).ok()?;
     if touched.is_empty() {
         return one(ResourceKind::Tool, &call.name);

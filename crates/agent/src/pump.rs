@@ -1,16 +1,17 @@
-//! What carries the messages of triggers to the agent.
+//! What carries messages to the agent: those of triggers, and that a command has ended in the background.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tollgate_core::event::Agent as Who;
 
-use crate::inbox::Mail;
+use crate::inbox::{Mail, Sort};
 use crate::session::Session;
 use crate::trigger::{Fired, Options, Trigger, Triggers};
 
-/// Carries the messages of triggers to the agent, as long as it lives.
+/// Carries messages to the agent, as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Pump(JoinHandle<()>);
 
@@ -63,5 +64,30 @@ fn mail_of(fired: Fired) -> Mail {
     if missed > 0 {
         let _ = write!(message, "\n[{missed} messages before this one are lost]");
     }
-    Mail { from: trigger, text: message, is_of_agent: false }
+    Mail { from: trigger, text: message, sort: Sort::Outside }
+}
+
+/// Tells agents when commands end that they have left in the background.
+pub(crate) fn tell_of_tasks(session: &Arc<Session>) -> Pump {
+    let mut ended = session.tools.tasks.subscribe();
+    let session = Arc::downgrade(session);
+    Pump(tokio::spawn(async move {
+        loop {
+            let (to, from, text) = match ended.recv().await {
+                // Its output passes hooks when it is asked for.
+                Ok(task) => {
+                    let command: String = task.command.chars().take(200).collect();
+                    let text = format!("`{command}` {}; manage_task has its output.", task.end);
+                    (task.agent, task.id, text)
+                }
+                Err(RecvError::Lagged(lost)) => {
+                    let text = format!("{lost} commands have ended; manage_task lists them.");
+                    (Who::default().id, "manage_task".to_owned(), text)
+                }
+                Err(RecvError::Closed) => break,
+            };
+            let Some(session) = session.upgrade() else { break };
+            session.deliver(&to, Mail::inside(from, text));
+        }
+    }))
 }

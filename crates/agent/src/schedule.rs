@@ -1,14 +1,14 @@
-//! Timers that the agent sets itself.
+//! Timers that an agent sets itself. They go off for who has set them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::task::AbortHandle;
 use tollgate_tools::control::Schedule;
 
-use crate::inbox::Mail;
-use crate::session::Session;
+use crate::inbox::{Inbox, Mail, Sort};
+use crate::session::{Actor, Session};
 use crate::trigger::{self, Options, Trigger, Triggers, Zone};
 
 /// The most timers of a session.
@@ -40,24 +40,56 @@ impl Schedules {
     }
 }
 
+/// For whom a timer goes off. The session may be over before it does, and must not be kept for it.
+enum Owner {
+    Main(Arc<Inbox>),
+    Subagent(Arc<Actor>, Weak<Session>),
+}
+
+impl Owner {
+    /// Tells the owner, as soon as what a timer said before was read. Says whether they are still there.
+    async fn tell(&self, text: String) -> bool {
+        let mail = |sort| Mail { from: "schedule".to_owned(), text, sort };
+        match self {
+            Self::Main(inbox) => {
+                inbox.room().await;
+                inbox.put_answer(mail(Sort::Outside));
+                true
+            }
+            Self::Subagent(actor, session) => {
+                tokio::select! {
+                    biased;
+                    () = actor.end() => return false,
+                    () = actor.inbox.room() => {}
+                }
+                actor.inbox.put_answer(mail(Sort::Timer));
+                // It may have nothing else to do.
+                session.upgrade().map(|session| session.wake_idle()).is_some()
+            }
+        }
+    }
+}
+
 impl Session {
     /// `schedule`.
-    pub(crate) fn schedule(self: &Arc<Self>, args: Schedule) -> Result<Value, String> {
+    pub(crate) fn schedule(
+        self: &Arc<Self>,
+        actor: &Actor,
+        args: Schedule,
+    ) -> Result<Value, String> {
         if !self.schedules.has_room() {
             return Err(format!("there are {MOST} timers already"));
         }
         let Schedule { duration_seconds, cron_expression, max_iterations, prompt } = args;
-        // The session may be over before the timer goes off, and must not be kept for it.
-        let session = Arc::downgrade(self);
-        let put = move |text: String| {
-            let mail = Mail { from: "schedule".to_owned(), text, is_of_agent: false };
-            session.upgrade().is_some_and(|session| session.inbox.put(mail))
+        let owner = match self.subagents.find(&actor.who.id) {
+            Some(subagent) => Owner::Subagent(subagent, Arc::downgrade(self)),
+            None => Owner::Main(Arc::clone(&self.inbox)),
         };
         let (task, said) = match (duration_seconds, cron_expression) {
             (Some(seconds), None) if seconds <= LONGEST => {
                 let task = tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_secs(seconds)).await;
-                    put(prompt);
+                    owner.tell(prompt).await;
                 });
                 (task.abort_handle(), format!("set: it goes off in {seconds} seconds"))
             }
@@ -67,12 +99,14 @@ impl Session {
                 let cron: Arc<dyn Trigger> = Arc::new(cron.zone(Zone::Local));
                 let most = max_iterations.map_or(usize::MAX, |most| most as usize);
                 let task = tokio::spawn(async move {
-                    let (triggers, mut fired, _) = Triggers::start(vec![cron], Options::default());
+                    // Times that pass while nobody reads are one.
+                    let options = Options { room: 1, ..Options::default() };
+                    let (triggers, mut fired, _) = Triggers::start(vec![cron], options);
                     let mut times = 0;
                     while times < most {
                         let Some(fired) = fired.recv().await else { break };
                         times += 1;
-                        if !put(fired.message) {
+                        if !owner.tell(fired.message).await {
                             break;
                         }
                     }

@@ -1,8 +1,8 @@
 //! What all agents of a session share: hooks, the model, permissions, limits. A subagent has nothing of its own but its
 //! history, so that nothing it does goes past the hooks of the session.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
@@ -34,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) person: Arc<dyn Person>,
     /// Held while the person is asked: they are asked one thing at a time.
     pub(crate) asking: tokio::sync::Mutex<()>,
+    /// Held while something is typed into a command: it is decided about with what was typed before.
+    pub(crate) typing: tokio::sync::Mutex<()>,
     pub(crate) grants: Grants,
     pub(crate) limits: Limits,
     pub(crate) transcript: Option<Arc<Transcript>>,
@@ -54,8 +56,11 @@ pub(crate) struct Actor {
     pub(crate) who: Who,
     /// What its model is told before everything else.
     pub(crate) instructions: Option<String>,
-    pub(crate) toolbox: Toolbox,
+    /// Renewed before the model is called.
+    pub(crate) toolbox: RwLock<Toolbox>,
     pub(crate) conversation: Conversation,
+    /// From how many tokens on the history is compacted, where that has failed before.
+    pub(crate) compact_from: AtomicUsize,
     /// How often the model was called.
     pub(crate) invocations: AtomicU64,
     /// What others have sent to a subagent. What is sent to the session's own agent is in the session's inbox.
@@ -65,6 +70,20 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
+    /// The tools that its model knows of.
+    pub(crate) fn toolbox(&self) -> Toolbox {
+        self.toolbox.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same, with what has become of them on servers.
+    pub(crate) fn renewed_toolbox(&self) -> Toolbox {
+        let toolbox = self.toolbox();
+        let Some(renewed) = toolbox.renewed() else { return toolbox };
+        let mut kept = self.toolbox.write().unwrap_or_else(PoisonError::into_inner);
+        kept.clone_from(&renewed);
+        renewed
+    }
+
     pub(crate) fn is_ended(&self) -> bool {
         *self.ended.borrow()
     }
@@ -99,8 +118,13 @@ pub(crate) struct Spent {
 
 impl Spent {
     pub(crate) fn add(&self, usage: Usage) {
-        self.input.fetch_add(usage.input, Ordering::Relaxed);
-        self.output.fetch_add(usage.output, Ordering::Relaxed);
+        // What a server says it has cost may be anything.
+        let add = |to: &AtomicU64, tokens: u64| {
+            let sum = |sum: u64| Some(sum.saturating_add(tokens));
+            let _ = to.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+        };
+        add(&self.input, usage.input);
+        add(&self.output, usage.output);
     }
 
     pub(crate) fn usage(&self) -> Usage {
@@ -186,6 +210,6 @@ impl Session {
     /// Whether more tokens were used than may be.
     pub(crate) fn is_spent(&self) -> bool {
         let usage = self.spent.usage();
-        self.limits.tokens.is_some_and(|limit| usage.input + usage.output >= limit)
+        self.limits.tokens.is_some_and(|limit| usage.input.saturating_add(usage.output) >= limit)
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::{Mutex as TurnLock, Notify, watch};
 use tollgate_config::hooks::Hooks;
@@ -16,11 +16,11 @@ use tollgate_core::policy::{McpServer, Otherwise, Policies};
 use tollgate_core::runner::RunnerBuilder;
 use tollgate_core::tools::{self, Access};
 use tollgate_core::{Dialect, Kind, Mode, Runner, SessionContext, SessionInfo};
-use tollgate_mcp::Server;
+use tollgate_mcp::{McpError, Server, ServerConfig};
 use tollgate_model::{Message, ToolSpec};
 use tollgate_tools::{Cx, Spec, TaskLimits, Tasks, Workspaces, built_in, control};
 
-use crate::agent::{Agent, Started};
+use crate::agent::{Agent, EndOnDrop, Started};
 use crate::builder::Config;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
@@ -41,16 +41,12 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
     let info = session_info(&config)?;
     let transcript = open_transcript(&info, masker(&config))?;
     let (history, is_written) = resumed(&config, &info, &who)?;
-    let mut servers = Vec::new();
-    for server in std::mem::take(&mut config.servers) {
-        servers.push(Arc::new(Server::connect(server).await?));
-    }
-    let toolbox = toolbox(&config, &servers)?;
-    let (runner, hooks) = hooks(&mut config, &servers)?;
+    let (servers, missing) = connect(std::mem::take(&mut config.servers)).await?;
+    let toolbox = toolbox(&config, &servers, &missing)?;
+    let (runner, hooks) = hooks(&mut config, &servers, &missing)?;
     check_governed(&toolbox, &servers, &runner)?;
     let workspaces = Workspaces::new(&config.workspaces).map_err(|error| {
-        let path = config.workspaces.first().cloned().unwrap_or_default();
-        AgentError::Workspace { path, why: error.to_string() }
+        AgentError::Workspace { path: error.path, why: error.source.to_string() }
     })?;
     let mut tools = Cx::new(workspaces, Tasks::new(TaskLimits::default()));
     tools.session = Arc::from(info.id.as_str());
@@ -85,6 +81,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
         tools,
         person: config.person,
         asking: tokio::sync::Mutex::new(()),
+        typing: tokio::sync::Mutex::new(()),
         grants,
         limits: config.limits,
         transcript: transcript.clone(),
@@ -100,8 +97,9 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
     let actor = Arc::new(Actor {
         who,
         instructions: config.instructions,
-        toolbox,
+        toolbox: RwLock::new(toolbox),
         conversation,
+        compact_from: AtomicUsize::new(0),
         invocations: AtomicU64::new(0),
         inbox: Inbox::default(),
         ended: watch::Sender::new(false),
@@ -112,7 +110,13 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
     for text in &outcome.extra.0 {
         actor.conversation.push(Message::System(text.clone()));
     }
+    for Missing { name, error } in &missing {
+        let message = format!("the MCP server `{name}` is left out: {error}");
+        session.notify(&actor.who, &session.cx.turn(), "mcp", &message).await;
+    }
     let (triggers, pump) = pump::start(config.triggers, &session);
+    let tasks = pump::tell_of_tasks(&session);
+    let end = EndOnDrop(Arc::clone(&session));
     Ok(Agent {
         state: Started {
             session,
@@ -121,6 +125,8 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
             servers,
             triggers,
             pump,
+            tasks,
+            _end: end,
             watcher,
             turn: TurnLock::new(()),
             turns: AtomicU64::new(0),
@@ -128,6 +134,31 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
             facet: Mutex::new("default".to_owned()),
         },
     })
+}
+
+/// A server that did not start.
+struct Missing {
+    name: String,
+    error: McpError,
+}
+
+/// Connects to all servers at once. One that does not start is left out, unless the agent is nothing without it.
+async fn connect(
+    wanted: Vec<(ServerConfig, bool)>,
+) -> Result<(Vec<Arc<Server>>, Vec<Missing>), AgentError> {
+    let connected = wanted.into_iter().map(|(config, is_required)| async move {
+        let name = config.name.clone();
+        (name, is_required, Server::connect(config).await)
+    });
+    let (mut servers, mut missing) = (Vec::new(), Vec::new());
+    for (name, is_required, connected) in futures_util::future::join_all(connected).await {
+        match connected {
+            Ok(server) => servers.push(Arc::new(server)),
+            Err(error) if is_required => return Err(error.into()),
+            Err(error) => missing.push(Missing { name, error }),
+        }
+    }
+    Ok((servers, missing))
 }
 
 /// The history of the session that this one goes on with, and whether it stands in the transcript as it is.
@@ -203,7 +234,11 @@ fn open_transcript(
 }
 
 /// All tools that the model is told of.
-fn toolbox(config: &Config, servers: &[Arc<Server>]) -> Result<Toolbox, AgentError> {
+fn toolbox(
+    config: &Config,
+    servers: &[Arc<Server>],
+    missing: &[Missing],
+) -> Result<Toolbox, AgentError> {
     let spec = |spec: &Spec| ToolSpec {
         name: spec.name.clone(),
         description: spec.description.clone(),
@@ -223,32 +258,33 @@ fn toolbox(config: &Config, servers: &[Arc<Server>]) -> Result<Toolbox, AgentErr
             all.push((spec(&control), Offer::Control(known.name)));
         }
     }
-    for server in servers {
-        for tool in &*server.tools() {
-            let name = mcp_name(server.name(), &tool.name);
-            let (description, parameters) = (tool.description.clone(), tool.parameters.clone());
-            let offer = Offer::Mcp { server: Arc::clone(server), tool: tool.name.clone() };
-            all.push((ToolSpec { name, description, parameters }, offer));
-        }
-    }
-    let toolbox = Toolbox::new(all);
-    let check = |names: &[String]| match names.iter().find(|name| toolbox.get(name).is_none()) {
+    let toolbox = Toolbox::new(all, servers);
+    // Which tools a server would have had that did not start is not known.
+    let may_be_missing =
+        |name: &str| missing.iter().any(|server| name.starts_with(&mcp_name(&server.name, "")));
+    let unknown = |name: &&String| toolbox.get(name).is_none() && !may_be_missing(name);
+    let check = |names: &[String]| match names.iter().find(unknown) {
         None => Ok(()),
         Some(name) => Err(AgentError::NoSuchTool {
             name: name.clone(),
             known: toolbox.names().collect::<Vec<_>>().join(", "),
         }),
     };
+    for kind in config.subagents.values() {
+        check(kind.tools.as_deref().unwrap_or_default())?;
+    }
     match (&config.enabled, &config.disabled) {
         (None, None) => Ok(toolbox),
         (Some(_), Some(_)) => Err(AgentError::EnabledAndDisabled),
         (Some(enabled), None) => {
             check(enabled)?;
-            Ok(toolbox.only(|name| enabled.iter().any(|wanted| wanted == name)))
+            let enabled = enabled.clone();
+            Ok(toolbox.only(move |name| enabled.iter().any(|wanted| wanted == name)))
         }
         (None, Some(disabled)) => {
             check(disabled)?;
-            Ok(toolbox.only(|name| disabled.iter().all(|unwanted| unwanted != name)))
+            let disabled = disabled.clone();
+            Ok(toolbox.only(move |name| disabled.iter().all(|unwanted| unwanted != name)))
         }
     }
 }
@@ -257,11 +293,15 @@ fn toolbox(config: &Config, servers: &[Arc<Server>]) -> Result<Toolbox, AgentErr
 fn hooks(
     config: &mut Config,
     servers: &[Arc<Server>],
+    missing: &[Missing],
 ) -> Result<(Runner, Option<Arc<Hooks>>), AgentError> {
     let mut policies = std::mem::take(&mut config.policies);
     let rules = std::mem::take(&mut config.rules);
     let otherwise = otherwise(config);
-    let known = servers.iter().map(|server| McpServer::new(server.name()));
+    // Rules about one that did not start are no mistake.
+    let names = servers.iter().map(|server| server.name());
+    let names = names.chain(missing.iter().map(|server| server.name.as_str()));
+    let known = names.map(McpServer::new);
     let (has_rules, has_others) = (!rules.is_empty(), !policies.is_empty());
     let own = Policies::builder().rules(rules).servers(known).otherwise(otherwise).build();
     let own = own.map_err(AgentError::Policy)?;

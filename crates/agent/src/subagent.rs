@@ -1,11 +1,11 @@
 //! Agents that an agent starts. They have a history of their own, and nothing else of their own: hooks, policies,
 //! permissions and limits are the session's, however deep they are and however they were defined.
 
-use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tollgate_core::event::{Agent as Who, SubagentStart, SubagentStop};
@@ -37,12 +37,15 @@ pub(crate) struct Kind {
 #[derive(Debug, Default)]
 pub(crate) struct Subagents {
     state: Mutex<State>,
+    /// The sorts that the program has defined. They stay what they are.
+    own: HashSet<String>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     kinds: HashMap<String, Kind>,
     agents: Vec<Subagent>,
+    is_closed: bool,
 }
 
 #[derive(Debug)]
@@ -61,9 +64,6 @@ impl Subagent {
     fn end(&mut self) {
         self.status = Status::Ended;
         self.actor.ended.send_replace(true);
-        if let Some(task) = &self.task {
-            task.abort();
-        }
     }
 }
 
@@ -80,7 +80,63 @@ impl Subagents {
     }
 
     pub(crate) fn with_kinds(kinds: HashMap<String, Kind>) -> Self {
-        Self { state: Mutex::new(State { kinds, agents: Vec::new() }) }
+        let own = kinds.keys().cloned().collect();
+        let state = State { kinds, ..State::default() };
+        Self { state: Mutex::new(state), own }
+    }
+
+    /// The subagent of this id.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Actor>> {
+        let state = self.lock();
+        let found = state.agents.iter().find(|agent| agent.actor.who.id == id);
+        found.map(|agent| Arc::clone(&agent.actor))
+    }
+
+    /// The same, if it is at work.
+    pub(crate) fn find_running(&self, id: &str) -> Option<Arc<Actor>> {
+        let state = self.lock();
+        let mut running = state.agents.iter().filter(|agent| agent.status == Status::Running);
+        running.find(|agent| agent.actor.who.id == id).map(|agent| Arc::clone(&agent.actor))
+    }
+
+    /// Who has started a subagent.
+    pub(crate) fn parent(&self, child: &Who) -> Who {
+        let state = self.lock();
+        let found = state.agents.iter().find(|agent| agent.actor.who.id == child.id);
+        let depth = child.depth.saturating_sub(1);
+        found.map_or_else(Who::default, |agent| Who { id: agent.parent.clone(), depth })
+    }
+
+    /// Notes what a subagent runs in.
+    pub(crate) fn runs_in(&self, id: &str, task: JoinHandle<()>) {
+        let mut state = self.lock();
+        let is_closed = state.is_closed;
+        match state.agents.iter_mut().find(|agent| agent.actor.who.id == id) {
+            Some(agent) if !is_closed => agent.task = Some(task),
+            _ => task.abort(),
+        }
+    }
+
+    /// One that has nothing to do and messages to read, if it may run. It does from now on.
+    pub(crate) fn take_idle(&self, limits: &Limits) -> Option<(Arc<Actor>, String)> {
+        let mut state = self.lock();
+        if state.is_closed || Self::has_room(&state, limits).is_err() {
+            return None;
+        }
+        let mut idle = state.agents.iter_mut().filter(|agent| agent.status == Status::Idle);
+        let agent = idle.find(|agent| !agent.actor.inbox.is_empty())?;
+        agent.status = Status::Running;
+        Some((Arc::clone(&agent.actor), agent.kind.clone()))
+    }
+
+    /// Cuts off all that runs in the background; nothing can begin any more.
+    pub(crate) fn abort_all(&self) {
+        self.end_all();
+        let mut state = self.lock();
+        state.is_closed = true;
+        for task in state.agents.iter_mut().filter_map(|agent| agent.task.take()) {
+            task.abort();
+        }
     }
 
     /// Whether none runs.
@@ -148,11 +204,15 @@ impl Session {
         args: DefineSubagent,
     ) -> Result<Value, String> {
         const MOST: usize = 100;
-        let unknown = |name: &&String| actor.toolbox.get(name).is_none();
+        let toolbox = actor.toolbox();
+        let unknown = |name: &&String| toolbox.get(name).is_none();
         if let Some(name) = args.tools.as_ref().and_then(|tools| tools.iter().find(unknown)) {
             return Err(format!(
                 "`{name}` is no tool of yours: a subagent has only those you have"
             ));
+        }
+        if self.subagents.own.contains(&args.name) {
+            return Err(format!("`{}` is defined already, and stays what it is", args.name));
         }
         let mut state = self.subagents.lock();
         if state.kinds.len() >= MOST && !state.kinds.contains_key(&args.name) {
@@ -170,13 +230,16 @@ impl Session {
         actor: &Actor,
         operation: &OperationContext,
         args: InvokeSubagent,
+        given: &Map<String, Value>,
     ) -> Result<Value, String> {
         let (child, kind) = self.new_subagent(actor, &args)?;
         if !args.background {
-            return self.delegate(&child, &kind, operation.turn(), args.prompt).await;
+            let answer = self.delegate(&child, &kind, operation.turn(), args.prompt).await;
+            self.wake_idle();
+            return answer;
         }
         let id = child.who.id.clone();
-        self.in_background(child, kind, args.prompt);
+        self.in_background(child, kind, args.prompt, given.clone());
         Ok(json!({"id": id, "status": "running"}))
     }
 
@@ -218,8 +281,8 @@ impl Session {
         };
         // It has what its parent has, or less.
         let toolbox: Toolbox = match tools {
-            Some(tools) => parent.toolbox.only(|name| tools.iter().any(|tool| tool == name)),
-            None => parent.toolbox.clone(),
+            Some(tools) => parent.toolbox().only(move |name| tools.iter().any(|tool| tool == name)),
+            None => parent.toolbox(),
         };
         let id = format!("agent-{}", state.agents.len() + 1);
         let who = Who { id, depth };
@@ -227,8 +290,9 @@ impl Session {
         let actor = Arc::new(Actor {
             who,
             instructions,
-            toolbox,
+            toolbox: RwLock::new(toolbox),
             conversation,
+            compact_from: AtomicUsize::new(0),
             invocations: AtomicU64::new(0),
             inbox: crate::inbox::Inbox::default(),
             ended: watch::Sender::new(false),
@@ -245,7 +309,7 @@ impl Session {
     }
 
     /// Has a subagent do something, until it is done or ended.
-    async fn delegate(
+    pub(crate) async fn delegate(
         self: &Arc<Self>,
         child: &Actor,
         kind: &str,
@@ -253,11 +317,29 @@ impl Session {
         prompt: String,
     ) -> Result<Value, String> {
         let _running = Running { subagents: &self.subagents, id: &child.who.id };
-        tokio::select! {
+        let limit = self.limits.turn_time;
+        let work = tokio::time::timeout(limit, self.delegated(child, kind, turn, prompt));
+        let failed = tokio::select! {
             biased;
-            () = child.end() => Err("it was ended".to_owned()),
-            answer = self.delegated(child, kind, turn, prompt) => answer,
-        }
+            () = child.end() => "it was ended".to_owned(),
+            answer = work => match answer {
+                Ok(answer) => return answer,
+                Err(_) => format!("it took more than {limit:?}"),
+            },
+        };
+        self.fell(child, kind, turn).await;
+        Err(failed)
+    }
+
+    /// Tells hooks that a subagent has stopped without an answer. There is nothing left that they could send back.
+    async fn fell(&self, child: &Actor, kind: &str, turn: &TurnContext) {
+        let stop = SubagentStop {
+            kind: kind.to_owned(),
+            result: None,
+            agent: child.who.clone(),
+            model: Some(self.model.name().to_owned()),
+        };
+        drop(self.dispatch(&child.who, &turn.operation(), stop).await);
     }
 
     /// Has a subagent do something, and gives its answer once hooks let it through.
@@ -278,12 +360,20 @@ impl Session {
         child.conversation.push(Message::User(prompt));
         for retry in 0.. {
             let mut said = String::new();
-            match self.execution(child, turn, &mut said).await {
-                Ended::ModelStop | Ended::Terminated => {}
-                Ended::MaxSteps => {
-                    return Err(format!("it was not done after {} steps", self.limits.steps));
+            let failed = loop {
+                match self.execution(child, turn, &mut said).await {
+                    // What it was sent while the model said its last is not left for another time.
+                    Ended::ModelStop if !child.inbox.is_empty() => {}
+                    Ended::ModelStop | Ended::Terminated => break None,
+                    Ended::MaxSteps => {
+                        break Some(format!("it was not done after {} steps", self.limits.steps));
+                    }
+                    Ended::Error(error) => break Some(error),
                 }
-                Ended::Error(error) => return Err(error),
+            };
+            if let Some(failed) = failed {
+                self.fell(child, kind, turn).await;
+                return Err(failed);
             }
             let stop = SubagentStop {
                 kind: kind.to_owned(),
@@ -311,44 +401,6 @@ impl Session {
         Err("it was not done".to_owned())
     }
 
-    /// Has a subagent do something while its parent goes on. Its answer comes as a message.
-    fn in_background(self: &Arc<Self>, child: Arc<Actor>, kind: String, prompt: String) {
-        let session = Arc::clone(self);
-        let id = child.who.id.clone();
-        let task = tokio::spawn(async move {
-            // A turn of its own: that of its parent may be over before.
-            let turn = session.cx.turn();
-            let answer = session.delegate(&child, &kind, &turn, prompt).await;
-            if child.is_ended() {
-                return;
-            }
-            let text = match answer {
-                Ok(Value::String(text)) => text,
-                Ok(other) => other.to_string(),
-                Err(error) => format!("It failed: {error}"),
-            };
-            let from = child.who.id.clone();
-            session.deliver_to_parent(&from, text);
-        });
-        let mut state = self.subagents.lock();
-        if let Some(agent) = state.agents.iter_mut().find(|agent| agent.actor.who.id == id) {
-            agent.task = Some(task);
-        }
-    }
-
-    fn deliver_to_parent(&self, from: &str, text: String) {
-        let mail = Mail { from: from.to_owned(), text, is_of_agent: true };
-        let state = self.subagents.lock();
-        let parent = state.agents.iter().find(|agent| agent.actor.who.id == from);
-        let parent = parent.map(|agent| agent.parent.clone());
-        let above = state.agents.iter().find(|agent| Some(&agent.actor.who.id) == parent.as_ref());
-        match above {
-            Some(above) if above.status == Status::Running => above.actor.inbox.put(mail),
-            // Its parent is the session's own agent, or has ended.
-            _ => self.inbox.put(mail),
-        };
-    }
-
     /// `send_message`.
     pub(crate) fn send_message(
         self: &Arc<Self>,
@@ -359,15 +411,15 @@ impl Session {
         if recipient == actor.who.id {
             return Err("this is you".to_owned());
         }
-        let mail = Mail { from: actor.who.id.clone(), text: message.clone(), is_of_agent: true };
+        let mail = Mail::inside(&*actor.who.id, message);
         let full = || format!("`{recipient}` has too many messages that it has not read");
         let sent = |has_room: bool| has_room.then(|| Value::from("sent")).ok_or_else(full);
         if recipient == Who::default().id {
             return sent(self.inbox.put(mail));
         }
-        let mut state = self.subagents.lock();
+        let state = self.subagents.lock();
         let has_room = Subagents::has_room(&state, &self.limits);
-        let found = state.agents.iter_mut().find(|agent| agent.actor.who.id == recipient);
+        let found = state.agents.iter().find(|agent| agent.actor.who.id == recipient);
         let Some(agent) = found else {
             return Err(format!("there is no agent `{recipient}`: manage_subagents lists them"));
         };
@@ -376,11 +428,9 @@ impl Session {
             Status::Running => sent(agent.actor.inbox.put(mail)),
             Status::Idle => {
                 has_room?;
-                // Under the lock: whoever sends at the same time finds it running.
-                agent.status = Status::Running;
-                let (child, kind) = (Arc::clone(&agent.actor), agent.kind.clone());
+                sent(agent.actor.inbox.put(mail))?;
                 drop(state);
-                self.in_background(child, kind, mail.shown());
+                self.wake_idle();
                 Ok(Value::from("sent; its answer comes as a message"))
             }
         }

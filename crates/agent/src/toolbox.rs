@@ -1,9 +1,10 @@
 //! The tools of one agent: what its model is told of them, and which one a call means.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
-use tollgate_mcp::Server;
+use tollgate_mcp::{Server, ToolInfo};
 use tollgate_model::ToolSpec;
 use tollgate_tools::Tool;
 
@@ -19,24 +20,53 @@ pub(crate) enum Offer {
 }
 
 /// The tools of one agent.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Toolbox {
+    /// Those that stay, in their order.
+    own: Arc<[(ToolSpec, Offer)]>,
+    /// Servers, whose tools may become others, each with those that are taken over here.
+    servers: Vec<(Arc<Server>, Arc<[ToolInfo]>)>,
+    /// Which of them are wanted, by name.
+    wanted: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     offers: Arc<HashMap<String, Offer>>,
     specs: Arc<[ToolSpec]>,
 }
 
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
 impl Toolbox {
     /// Of several tools with one name, the first counts.
-    pub(crate) fn new(all: impl IntoIterator<Item = (ToolSpec, Offer)>) -> Self {
+    pub(crate) fn new(own: Vec<(ToolSpec, Offer)>, servers: &[Arc<Server>]) -> Self {
+        Self::of(own.into(), servers.iter().map(Arc::clone), Arc::new(|_: &str| true))
+    }
+
+    fn of(
+        own: Arc<[(ToolSpec, Offer)]>,
+        servers: impl Iterator<Item = Arc<Server>>,
+        wanted: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    ) -> Self {
+        let servers: Vec<_> = servers.map(|server| (Arc::clone(&server), server.tools())).collect();
+        let theirs = servers.iter().flat_map(|(server, tools)| {
+            tools.iter().map(|tool| {
+                let name = mcp_name(server.name(), &tool.name);
+                let (description, parameters) = (tool.description.clone(), tool.parameters.clone());
+                let offer = Offer::Mcp { server: Arc::clone(server), tool: tool.name.clone() };
+                (ToolSpec { name, description, parameters }, offer)
+            })
+        });
         let mut offers = HashMap::new();
         let mut specs = Vec::new();
-        for (spec, offer) in all {
-            if !offers.contains_key(&spec.name) {
+        for (spec, offer) in own.iter().cloned().chain(theirs) {
+            if wanted(&spec.name) && !offers.contains_key(&spec.name) {
                 offers.insert(spec.name.clone(), offer);
                 specs.push(spec);
             }
         }
-        Self { offers: Arc::new(offers), specs: specs.into() }
+        Self { own, servers, wanted, offers: Arc::new(offers), specs: specs.into() }
     }
 
     /// What the model is told.
@@ -53,10 +83,22 @@ impl Toolbox {
     }
 
     /// These of its tools, and no others.
-    pub(crate) fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
-        let specs = self.specs.iter().filter(|spec| wanted(&spec.name));
-        let kept = specs.filter_map(|spec| Some((spec.clone(), self.get(&spec.name)?.clone())));
-        Self::new(kept)
+    pub(crate) fn only(&self, wanted: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        let before = Arc::clone(&self.wanted);
+        let wanted = Arc::new(move |name: &str| before(name) && wanted(name));
+        let servers = self.servers.iter().map(|(server, _)| Arc::clone(server));
+        Self::of(Arc::clone(&self.own), servers, wanted)
+    }
+
+    /// The same with the tools that its servers have now, where those are others.
+    pub(crate) fn renewed(&self) -> Option<Self> {
+        let is_other =
+            |(server, tools): &(Arc<Server>, Arc<[ToolInfo]>)| !Arc::ptr_eq(&server.tools(), tools);
+        if !self.servers.iter().any(is_other) {
+            return None;
+        }
+        let servers = self.servers.iter().map(|(server, _)| Arc::clone(server));
+        Some(Self::of(Arc::clone(&self.own), servers, Arc::clone(&self.wanted)))
     }
 }
 

@@ -7,8 +7,9 @@
 //! `stop` may send the agent back into the loop, and so may `turn.end`. A subagent goes through the same loop; its turn
 //! begins and ends with `subagent.start` and `subagent.stop` instead.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::{StreamExt as _, stream};
 use tollgate_core::event::{InvocationEnd, ModelPost, ModelPre, Stop, TurnEnd, TurnStart};
@@ -19,6 +20,7 @@ use tollgate_core::{OperationContext, TurnContext};
 use tollgate_model::{Args, Call, Message, ModelError, Part, Reply, Request};
 
 use crate::agent::Response;
+use crate::conversation::Conversation;
 use crate::session::{Actor, Session};
 use crate::transcript::Entry;
 use crate::update::Update;
@@ -89,8 +91,8 @@ impl Session {
         };
         let after = self.spent.usage();
         let usage = tollgate_model::Usage {
-            input: after.input - before.input,
-            output: after.output - before.output,
+            input: after.input.saturating_sub(before.input),
+            output: after.output.saturating_sub(before.output),
         };
         Response { text: response, refused: None, error, usage }
     }
@@ -141,10 +143,9 @@ impl Session {
                 return Ended::Error(format!("the session has used its {limit} tokens"));
             }
             let inbox = if actor.who.depth == 0 { &*self.inbox } else { &actor.inbox };
-            for mail in inbox.take_of_agents() {
+            for mail in inbox.take_inside() {
                 actor.conversation.push(Message::User(mail.shown()));
             }
-            self.compact_if_needed(actor, turn).await;
             let operation = turn.operation();
             let reply = match self.invocation(actor, &operation).await {
                 Ok(reply) => reply,
@@ -203,6 +204,7 @@ impl Session {
             if let Attempt::Deny { reason } = verdict {
                 return Err(Uncalled::Denied(reason));
             }
+            self.compact_if_needed(actor, operation.turn()).await;
             self.inject(actor, operation.turn(), outcome.extra.clone()).await;
             match verdict {
                 Attempt::Retry { reason } => actor.conversation.push(Message::System(reason)),
@@ -213,7 +215,7 @@ impl Session {
         let request = Request {
             system: actor.instructions.clone(),
             messages: actor.conversation.for_the_model(),
-            tools: actor.toolbox.specs(),
+            tools: actor.renewed_toolbox().specs(),
             max_tokens: None,
         };
         let heard = |part: Part<'_>| self.hear(actor, part);
@@ -240,6 +242,8 @@ impl Session {
     async fn calls(self: &Arc<Self>, actor: &Actor, turn: &TurnContext, calls: Vec<Call>) {
         let first = actor.conversation.steps();
         let most = self.limits.calls;
+        let answers = Answers::new(&actor.conversation, calls.len());
+        let answers = &answers;
         let made = calls.into_iter().enumerate().map(|(number, call)| async move {
             let answer = if number < most {
                 let step = first + number as u64;
@@ -249,18 +253,17 @@ impl Session {
                     "this call was not made: a message may have {most} calls"
                 ))
             };
-            Message::Tool {
+            let answer = Message::Tool {
                 call: call.id,
                 name: call.name,
                 content: answer.content,
                 is_error: answer.is_error,
-            }
+            };
+            answers.put(number, answer);
         });
         let at_once = self.limits.parallel_calls.max(1);
-        let mut answers = stream::iter(made).buffered(at_once);
-        while let Some(answer) = answers.next().await {
-            actor.conversation.push(answer);
-        }
+        let mut made = stream::iter(made).buffer_unordered(at_once);
+        while made.next().await.is_some() {}
     }
 
     /// Puts what hooks have added into the conversation. A call among it passes the pipeline as any other.
@@ -286,6 +289,47 @@ impl Session {
                 _ => {}
             }
         }
+    }
+}
+
+/// What came of the calls of one message. It is told in their order, each as soon as those before it are over; where the
+/// turn is cancelled before, what did come of the others is told then.
+struct Answers<'a> {
+    conversation: &'a Conversation,
+    waiting: Mutex<VecDeque<Slot>>,
+}
+
+/// The answer to a call, by the number of the call.
+type Slot = (usize, Option<Message>);
+
+impl<'a> Answers<'a> {
+    fn new(conversation: &'a Conversation, calls: usize) -> Self {
+        Self {
+            conversation,
+            waiting: Mutex::new((0..calls).map(|number| (number, None)).collect()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Slot>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, number: usize, answer: Message) {
+        let mut waiting = self.lock();
+        if let Some(slot) = waiting.iter_mut().find(|slot| slot.0 == number) {
+            slot.1 = Some(answer);
+        }
+        while let Some((_, Some(answer))) = waiting.front_mut().filter(|slot| slot.1.is_some()) {
+            self.conversation.push(answer.clone());
+            waiting.pop_front();
+        }
+    }
+}
+
+impl Drop for Answers<'_> {
+    fn drop(&mut self) {
+        let waiting = std::mem::take(&mut *self.lock());
+        waiting.into_iter().filter_map(|slot| slot.1).for_each(|it| self.conversation.push(it));
     }
 }
 

@@ -208,3 +208,45 @@ async fn a_server_that_others_wrote_is_governed_as_well() {
     );
     assert_eq!(witness.of(Kind::ToolPost).len(), 2);
 }
+
+#[tokio::test]
+async fn an_agent_starts_without_a_server_that_does_not_unless_it_needs_it() {
+    let world =
+        World::new(vec![Line::call("mcp__docs__echo", json!({"text": "one"})), Line::say("Done.")]);
+    let none: [&str; 0] = [];
+    let gone = || patient(ServerConfig::stdio("gone", "/no/such/program", none));
+    let rule = policy::deny("gone/*");
+    let builder = world.builder().mcp_server(gone()).mcp_server(server(&world)).policy(rule);
+    let agent = world.start(builder).await;
+    let notices = world.notices.lock().unwrap().clone();
+    assert!(notices[0].starts_with("mcp: the MCP server `gone` is left out: "), "{notices:?}");
+    agent.chat("Go.").await.unwrap();
+    assert_eq!(reached(&world).len(), 1);
+    agent.stop().await;
+    let error = world.builder().required_mcp_server(gone()).build().start().await.unwrap_err();
+    assert!(matches!(error, tollgate_agent::AgentError::Mcp(_)), "{error}");
+}
+
+#[tokio::test]
+async fn the_model_is_told_of_tools_that_a_server_comes_up_with_later() {
+    let world = World::new(vec![
+        Line::call("mcp__docs__grow", json!({})),
+        Line::say("It grows."),
+        Line::call("mcp__docs__late", json!({"text": "one"})),
+        Line::say("Done."),
+    ]);
+    let agent = world.start(world.builder().mcp_server(server(&world))).await;
+    assert!(!agent.tools().contains(&"mcp__docs__late".to_owned()));
+    agent.chat("Go.").await.unwrap();
+    // The server is asked for its new list in its own time.
+    let deadline = std::time::Instant::now() + LONG;
+    while !agent.tools().contains(&"mcp__docs__late".to_owned()) {
+        assert!(std::time::Instant::now() < deadline, "never");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    agent.chat("And now?").await.unwrap();
+    let tools = world.requests()[2]["tools"].to_string();
+    assert!(tools.contains("mcp__docs__late"), "{tools}");
+    assert_eq!(reached(&world), ["grow", "late"]);
+    agent.stop().await;
+}

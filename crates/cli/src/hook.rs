@@ -238,7 +238,8 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
         let problems: Vec<_> = problems(&ready, Severity::Error).collect();
         if !problems.is_empty() {
             reply.lost.extend(problems);
-            reply.lost.push("Tollgate: `tollgate check` tells all that is wrong".to_owned());
+            // Where the agent shows the person nothing, the model passes it on.
+            reply.reason.push_str(" `tollgate check` and `tollgate trust` tell the person why.");
         }
     }
     if incoming.event.kind == Kind::SessionStart {

@@ -273,6 +273,7 @@ fn hook_files_that_cannot_be_used() {
     let output = claude(&place, &place.ls());
     refused(&output);
     assert!(told(&output).contains("policy.star"), "{output:?}");
+    assert!(refused(&output).contains("tollgate check"), "{output:?}");
 }
 
 /// A hook that always wants the agent to go on does not keep it going for ever.
@@ -296,7 +297,7 @@ fn an_agent_comes_to_an_end() {
     let rounds = (0..20).take_while(|_| goes_on(&stop(true))).count();
     assert_eq!(rounds, 7, "eight in all");
     assert!(goes_on(&stop(false)), "another turn is another count");
-    let folder = place.path("home/.local/state/tollgate/rounds");
+    let folder = place.path("home/.local/state/tollgate/hosts");
     assert!(folder.is_dir());
 }
 

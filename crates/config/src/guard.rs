@@ -235,6 +235,9 @@ impl Check<'_> {
         if calls::asks(&call.name) {
             return None;
         }
+        if calls::types_in(&call.name) {
+            return self.typed(call);
+        }
         let cwd = directory(call);
         call.args.iter().find_map(|(name, value)| {
             let is_command = |line: &str| calls::names_command(name) || Shell::is_command(line);
@@ -247,6 +250,18 @@ impl Check<'_> {
                 let counts = (cwd.is_some() || is_about_us(&line)) && is_command(&line);
                 if counts { self.shell(&line, cwd) } else { None }
             })
+        })
+    }
+
+    /// What is typed into a program that runs: a shell takes it for a command line, whatever it looks like.
+    fn typed(&self, call: &ToolCall) -> Option<Refusal> {
+        let mut lines = call.args.values().flat_map(lines);
+        lines.find_map(|line| {
+            let line = line.replace(['\r', '\u{4}'], "\n");
+            // Of other languages it is only known that brackets call something.
+            let code = line.contains('(').then(|| format!("python3 <<'TYPED'\n{line}\nTYPED\n"));
+            let as_code = || self.shell(&code?, directory(call));
+            self.shell(&line, directory(call)).or_else(as_code)
         })
     }
 
@@ -274,6 +289,9 @@ impl Check<'_> {
 
     /// A tool that the table does not have: one of a host's own, or of an MCP server.
     fn unknown(&self, call: &ToolCall) -> Option<Refusal> {
+        if calls::types_in(&call.name) {
+            return self.typed(call);
+        }
         let cwd = directory(call);
         let mut commands = call.args.iter().filter(|(name, _)| calls::names_command(name));
         let refusal = commands

@@ -8,5 +8,5 @@ pub mod syntax;
 mod names;
 mod value;
 
-pub use resolve::{Analysis, Command, Surroundings, Unknown, Why, analyze};
+pub use resolve::{Analysis, Command, Surroundings, Unknown, Why, analyze, typed_into};
 pub use value::{Part, Value};

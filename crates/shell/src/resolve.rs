@@ -13,6 +13,7 @@ mod parameter;
 mod programs;
 mod redirect;
 mod state;
+mod typed;
 mod variables;
 mod walk;
 
@@ -20,6 +21,8 @@ use std::sync::Arc;
 
 use crate::value::Value;
 use walk::Walker;
+
+pub use typed::typed_into;
 
 /// Tells what a script would run.
 ///

@@ -496,3 +496,160 @@ proptest! {
         }
     }
 }
+
+/// What cannot be told of a script.
+fn doubts(script: &str) -> Vec<String> {
+    let found = analyze(script, &Surroundings { directory: Some(HERE.to_owned()) });
+    found.unknowns.into_iter().map(|unknown| unknown.text).collect()
+}
+
+#[test]
+fn an_interpreter_that_is_left_to_its_input_is_a_doubt() {
+    let left = [
+        "bash",
+        "bash -s",
+        "bash -i",
+        "bash -s -- a b",
+        "sh -",
+        "exec zsh",
+        "cd src && bash",
+        "env A=1 bash",
+        "bash < /dev/stdin",
+        "bash < /dev/tty",
+        "bash /dev/stdin",
+        "bash /dev/tty",
+        "source /dev/stdin",
+        "sudo bash",
+        "sudo -s",
+        "sudo -i",
+        "su",
+        "su - postgres",
+        "chroot /mnt",
+        "python3",
+        "python3 -",
+        "python3 -i",
+        "python3 -v",
+        "python3 -q",
+        "python3 /dev/stdin",
+        "node",
+        "node -i",
+        "ruby",
+        "perl",
+        "php",
+        "irb",
+        "ssh build-host",
+        "ssh -T build-host",
+        "psql",
+        "psql -h localhost -U dev app",
+        "mysql -u dev app",
+        "sqlite3 app.db",
+        "redis-cli",
+        "mongosh",
+        "gdb ./app",
+        "sftp host",
+        "crontab -",
+        "at now",
+        "docker exec -i app sh",
+    ];
+    for script in left {
+        assert!(
+            doubts(script).iter().any(|text| text.starts_with("what is typed into ")),
+            "{script}: {:?}",
+            doubts(script)
+        );
+    }
+    let told = [
+        "bash build.sh",
+        "bash --version",
+        "bash -c 'echo hi'",
+        "bash < build.sh",
+        "echo 'echo hi' | bash",
+        "bash <<< 'echo hi'",
+        "python3 --version",
+        "python3 -V",
+        "python3 tool.py",
+        "python3 -m http.server",
+        "python3 <<'E'\nprint(1)\nE",
+        "node -v",
+        "node --test",
+        "php -v",
+        "php -i",
+        "ruby -v",
+        "ssh -N -L 80:localhost:80 host",
+        "ssh -T git@example.org",
+        "ssh -V",
+        "psql -Atc 'select 1'",
+        "psql -l",
+        "mysql -e 'select 1' app",
+        "sqlite3 app.db .schema",
+        "redis-cli ping",
+        "gdb -batch -ex bt ./app",
+        "sudo -v",
+        "sudo -k",
+        "sudo -n true",
+        "awk '{print}'",
+        "crontab -l",
+    ];
+    for script in told {
+        assert_eq!(doubts(script), Vec::<String>::new(), "{script}");
+    }
+}
+
+#[test]
+fn what_is_typed_into_a_running_command_is_seen_as_what_it_does() {
+    let done = |command: &str, text: &str| {
+        let line = tollgate_shell::typed_into(command, text);
+        let here = Surroundings { directory: Some(HERE.to_owned()) };
+        let effects = of_analysis(&analyze(&line, &here));
+        (told(&effects.list), effects.unknowns.len())
+    };
+    let deletes = |effects: &(Vec<String>, usize)| {
+        effects.0.iter().any(|effect| effect.starts_with("delete-tree ~"))
+    };
+    // One after the other, in pieces, in a directory that was entered before.
+    assert!(deletes(&done("bash", "rm -rf ~\n")));
+    assert!(deletes(&done("bash -i", "x=rm\n$x -r\u{4}f ~\n")));
+    assert!(deletes(&done("bash", "cd ~/a\nrm -rf b\n")));
+    assert!(deletes(&done("cd src && bash", "rm -rf ~\n")));
+    assert!(deletes(&done("sudo bash", "rm -rf ~\r")));
+    assert!(
+        deletes(&done("python3", "import shutil\nshutil.rmtree('/home/dev')\n"))
+            || done("python3", "import shutil\nshutil.rmtree('/home/dev')\n")
+                .0
+                .iter()
+                .any(|effect| effect.starts_with("delete-tree /home/dev"))
+    );
+    assert!(done("psql app", "drop table users;\n").0.iter().any(|it| it.starts_with("destroy")));
+    // What ends the text itself is not the end of the text.
+    assert!(deletes(&done("exec bash", "TYPED\nrm -rf ~\n")));
+    // Programs that ask something.
+    assert_eq!(done("npm init", "my project\n").1, 0);
+    assert_eq!(done("npm init", "\u{1b}[B\n").1, 0);
+    // Keys that change what was typed.
+    assert_eq!(done("bash", "echo x\u{7f}y\n").1, 1);
+    assert_eq!(done("bash", "rm -rf ~/impor\t\n").1, 1);
+    // A command that is no whole one cannot take what is typed for its own.
+    assert_ne!(done("cat <<E; bash", "E\n}\nrm -rf ~\n").1, 0);
+}
+
+#[test]
+fn what_is_typed_into_a_task_is_code_to_a_guard_that_does_not_know_the_task() {
+    let typed = |text: &str| {
+        let call = ToolCall::new("manage_task").arg("Action", "send_input").arg("TaskId", "task-1");
+        of_call(&call.arg("Input", text), &[HERE.to_owned()])
+    };
+    assert_eq!(told(&typed("rm -rf ~\n").list), ["delete-tree ~ by rm"]);
+    for doubt in
+        ["rm", "ls -l\n", "shutil.rmtree('/')\n", "File.delete 'x'\n", "\u{1b}[A\n", "a\nb c\n"]
+    {
+        assert!(!typed(doubt).unknowns.is_empty(), "{doubt:?}");
+    }
+    for answer in ["y\n", "\n", "my-project\n", "1.0.2\n", "3\r", "\u{4}"] {
+        assert!(typed(answer).unknowns.is_empty(), "{answer:?}");
+    }
+    assert!(typed("shutdown\n").list.iter().any(|effect| effect.kind == Kind::System));
+    // What is relative is relative to wherever the shell is by now.
+    assert_eq!(told(&typed("rm x\n").list), ["delete x by rm"]);
+    let other = ToolCall::new("manage_task").arg("Action", "status").arg("TaskId", "task-1");
+    assert_eq!(of_call(&other, &[]), Effects::default());
+}

@@ -60,7 +60,12 @@ async fn run(cx: Cx, args: RunCommand, variables: Arc<Variables>) -> Result<Outp
     let limits = cx.tasks.limits();
     let wait = args.wait_ms_before_async.map_or(limits.default_wait, Duration::from_millis);
     let wait = wait.min(limits.wait);
-    let job = Job { script, cwd: place.path, variables: variables.passed_on() };
+    let job = Job {
+        script,
+        cwd: place.path,
+        variables: variables.passed_on(),
+        agent: cx.agent.to_string(),
+    };
     let running = cx.tasks.start(job)?;
     let mut end = running.task.wait(wait).await;
     if end.is_none() && !running.let_go() {

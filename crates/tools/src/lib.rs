@@ -50,6 +50,6 @@ pub use command::Variables;
 pub use config::{Config, Limits};
 pub use function::function;
 pub use network::{EndpointError, Images, WebSearch};
-pub use tasks::{Ended, TaskEnd, TaskLimits, Tasks};
+pub use tasks::{Ended, TaskEnd, TaskLimits, Tasks, Typing};
 pub use tool::{Cx, Output, Spec, Tool, ToolFailure};
 pub use workspace::{WorkspaceError, Workspaces};

@@ -93,6 +93,20 @@ pub struct Ended {
     pub command: String,
     /// How it ended.
     pub end: TaskEnd,
+    /// The agent that has started it.
+    pub agent: String,
+}
+
+/// A command into which something may be typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Typing {
+    /// The command.
+    pub command: String,
+    /// Where it was started.
+    pub cwd: std::path::PathBuf,
+    /// All that was typed into it so far.
+    pub typed: String,
 }
 
 /// The commands of a session. Cheap to clone; when the last clone is dropped, what still runs is
@@ -155,10 +169,18 @@ impl Tasks {
         let _ = self.shared.running.subscribe().wait_for(|running| *running == 0).await;
     }
 
-    /// Tells of every command that ends in the background from now on. Whoever does not listen
-    /// for long loses the oldest.
+    /// Tells of every command that ends in the background from now on, unless `manage_task` was just waiting for its
+    /// end. Whoever does not listen for long loses the oldest.
     pub fn subscribe(&self) -> broadcast::Receiver<Ended> {
         self.shared.ended.subscribe()
+    }
+
+    /// What a command in the background runs, and what was typed into it: whoever decides about what is typed next has to
+    /// know both. None where no such command runs.
+    pub fn typing(&self, id: &str) -> Option<Typing> {
+        let task = self.get(id).filter(|task| task.ended().is_none())?;
+        let (command, cwd) = (task.command.clone(), task.cwd.clone());
+        Some(Typing { command, cwd, typed: task.typed() })
     }
 
     /// Ends all commands and waits until they are gone; none can be started any more. For the end
@@ -213,8 +235,10 @@ impl Tasks {
             drop(counted);
             if let Some((end, _)) = end
                 && !*in_front.borrow()
+                && !watched.is_attended()
             {
-                let told = Ended { id: watched.id.clone(), command: watched.command.clone(), end };
+                let (id, command) = (watched.id.clone(), watched.command.clone());
+                let told = Ended { id, command, end, agent: watched.agent.clone() };
                 // Nobody has to listen.
                 let _ = ended.send(told);
             }

@@ -335,3 +335,39 @@ async fn tasks_have_bounds() {
     let error = scene.error("manage_task", none).await;
     assert!(error.starts_with("`Action` of `manage_task` does not fit: "), "{error}");
 }
+
+#[tokio::test]
+async fn who_has_waited_for_the_end_of_a_command_is_not_told_of_it() {
+    let scene = Scene::new();
+    let mut ended = scene.cx.tasks.subscribe();
+    let attended = start(&scene, "read line").await;
+    let killed = start(&scene, "sleep 600").await;
+    let left = start(&scene, "read line").await;
+    let send = |id: &str| json!({"Action": "send_input", "TaskId": id, "Input": "x\n"});
+    scene.text("manage_task", send(&attended)).await;
+    manage(&scene, "wait", &attended).await;
+    manage(&scene, "kill", &killed).await;
+    scene.text("manage_task", send(&left)).await;
+    let told = tokio::time::timeout(LONG, ended.recv()).await.unwrap().unwrap();
+    assert_eq!((told.id, told.end), (left, TaskEnd::Exited(0)));
+}
+
+#[tokio::test]
+async fn all_that_was_typed_into_a_command_is_known_and_has_an_end() {
+    let scene = Scene::new();
+    let id = start(&scene, "cat > /dev/null").await;
+    assert_eq!(scene.cx.tasks.typing("task-9"), None);
+    let send = |text: String| json!({"Action": "send_input", "TaskId": id, "Input": text});
+    scene.text("manage_task", send("one\n".to_owned())).await;
+    scene.text("manage_task", send("two\n".to_owned())).await;
+    let typing = scene.cx.tasks.typing(&id).unwrap();
+    assert_eq!((typing.command.as_str(), typing.typed.as_str()), ("cat > /dev/null", "one\ntwo\n"));
+    let line = format!("{}\n", "x".repeat(3_999));
+    for _ in 0..16 {
+        scene.text("manage_task", send(line.clone())).await;
+    }
+    let error = scene.error("manage_task", send(line)).await;
+    assert!(error.contains("65536 bytes were typed into it"), "{error}");
+    manage(&scene, "kill", &id).await;
+    assert_eq!(scene.cx.tasks.typing(&id), None);
+}

@@ -190,3 +190,18 @@ async fn tools_cannot_be_chosen_and_left_out_nor_be_some_that_are_not_there() {
         assert!(error.to_string().contains("view_file"), "{error}");
     }
 }
+
+#[tokio::test]
+async fn tokens_are_counted_whatever_a_server_says_of_them() {
+    let usage = Usage { input: u64::MAX, output: u64::MAX };
+    let call = || Line { usage, ..Line::call("say", json!({})) };
+    let world = World::new((0..3).map(|_| call()).collect());
+    let builder = world.builder().tool(say());
+    let agent = world.start(builder.limits(|limits| limits.tokens = Some(u64::MAX))).await;
+    let response = agent.chat("Go.").await.unwrap();
+    assert!(response.error.unwrap().contains("has used its"));
+    assert!(agent.chat("On.").await.unwrap().error.is_some());
+    assert_eq!(world.requests().len(), 1);
+    assert_eq!(agent.usage().input, u64::MAX);
+    agent.stop().await;
+}

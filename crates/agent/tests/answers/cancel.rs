@@ -90,3 +90,18 @@ async fn a_turn_can_be_cancelled_from_elsewhere() {
     assert_eq!(agent.chat("On.").await.unwrap().error, None);
     agent.stop().await;
 }
+
+#[tokio::test]
+async fn what_was_done_behind_a_slower_call_is_told_after_all() {
+    let world = World::new(vec![
+        run("exec sleep 600").and_call("say", serde_json::json!({"text": "quick"})),
+        Line::say("ok"),
+    ]);
+    let events = crate::scene::Events::default();
+    let builder = world.builder().tool(crate::scene::say()).hook(events.hook());
+    let agent = world.start(builder).await;
+    drop_when(&agent, "one call is over", || events.count(Kind::ToolPost) == 1).await;
+    agent.chat("On.").await.unwrap();
+    assert_eq!(results(&world, 1), ["the turn was cancelled before this call was over", "quick"]);
+    agent.stop().await;
+}

@@ -162,3 +162,64 @@ async fn a_turn_that_is_too_long_by_itself_is_summarised_whole() {
     assert!(last[0].1.contains("It was long."), "{last:?}");
     agent.stop().await;
 }
+
+#[tokio::test]
+async fn who_denies_the_call_of_the_model_denies_that_of_the_summary() {
+    let world = world();
+    let deny = decide("night", |_, pre: &ModelPre| {
+        if pre.invocation == 0 { Decision::none() } else { Decision::deny("not at night") }
+    });
+    let agent = start(&world, vec![deny]).await;
+    agent.chat(long()).await.unwrap();
+    let response = agent.chat("Short.").await.unwrap();
+    assert_eq!(response.error.as_deref(), Some("not at night"));
+    assert_eq!(world.requests().len(), 1);
+    agent.stop().await;
+}
+
+#[tokio::test]
+async fn a_compaction_that_fails_is_not_tried_before_each_step() {
+    let fails = When { contains: Some("Summarise".to_owned()), ..When::default() };
+    let mut lines = vec![Line::error("no summary").when(fails), Line::say("answer 1")];
+    lines.extend((0..4).map(|_| Line::call("say", json!({"text": "x"}))));
+    lines.push(Line::say("answer 2"));
+    let world = World::new(lines);
+    let builder = world.builder().tool(say()).limits(|limits| limits.history_tokens = 2_000);
+    let agent = world.start(builder).await;
+    agent.chat("word ".repeat(2_000)).await.unwrap();
+    assert_eq!(agent.chat("Short.").await.unwrap().text, "answer 2");
+    let tried = (0..world.requests().len()).filter(|number| world.was_told(*number, "Summarise"));
+    assert_eq!(tried.count(), 1);
+    agent.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_added_while_a_summary_is_written_stays() {
+    let world = world();
+    let (begun, open) = (
+        std::sync::Arc::new(tokio::sync::Semaphore::new(0)),
+        std::sync::Arc::new(tokio::sync::Semaphore::new(0)),
+    );
+    let (there, go) = (std::sync::Arc::clone(&begun), std::sync::Arc::clone(&open));
+    let hold = decide_async("hold", move |_: &OperationContext, _: &CompactionPre| {
+        let (there, go) = (std::sync::Arc::clone(&there), std::sync::Arc::clone(&go));
+        async move {
+            there.add_permits(1);
+            go.acquire().await?.forget();
+            Ok(Decision::none())
+        }
+    });
+    let agent = start(&world, vec![hold]).await;
+    agent.chat(long()).await.unwrap();
+    let switch = async {
+        begun.acquire().await.unwrap().forget();
+        agent.switch_facet("night", Some("Whisper.".to_owned())).await;
+        open.add_permits(1);
+    };
+    let (response, ()) = tokio::join!(agent.chat("Short."), switch);
+    assert_eq!(response.unwrap().error, None);
+    let last = said(&world, 2);
+    assert_eq!(last.len(), 3, "{last:?}");
+    assert_eq!(last[1..], [message("user", "Short."), message("system", "Whisper.")]);
+    agent.stop().await;
+}

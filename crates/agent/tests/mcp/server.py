@@ -18,11 +18,17 @@ def tool(name):
     return {"name": name, "description": f"does {name}", "inputSchema": schema}
 
 
+offered = ["echo", "delete", "fail", "crash", "grow"]
+
+
 def call(name, args):
     with open(sys.argv[1], "a") as file:
         file.write(name + "\n")
     if name == "crash":
         os._exit(9)
+    if name == "grow":
+        offered.append("late")
+        send({"method": "notifications/tools/list_changed"})
     if name == "fail":
         return {"content": [{"type": "text", "text": "no such thing"}], "isError": True}
     return {"content": [{"type": "text", "text": "echo: " + args.get("text", "")}]}
@@ -33,10 +39,10 @@ for line in sys.stdin:
     method, id, params = message.get("method"), message.get("id"), message.get("params") or {}
     if method == "initialize":
         send({"id": id, "result": {"protocolVersion": params["protocolVersion"],
-                                   "capabilities": {"tools": {}},
+                                   "capabilities": {"tools": {"listChanged": True}},
                                    "serverInfo": {"name": "test", "version": "1"}}})
     elif method == "tools/list":
-        send({"id": id, "result": {"tools": [tool(n) for n in ("echo", "delete", "fail", "crash")]}})
+        send({"id": id, "result": {"tools": [tool(n) for n in offered]}})
     elif method == "tools/call":
         send({"id": id, "result": call(params["name"], params.get("arguments") or {})})
     elif id is not None and method:

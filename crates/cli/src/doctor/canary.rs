@@ -53,10 +53,7 @@ impl Canary {
         };
         let directory = project.display().to_string();
         // Without an id: nothing is kept of it.
-        let session = SessionInfo {
-            workspaces: vec![directory.clone()],
-            ..SessionInfo::default()
-        };
+        let session = SessionInfo { workspaces: vec![directory.clone()], ..SessionInfo::default() };
         let call = AnyEvent::from(ToolPre::from(
             ToolCall::new("run_command").arg("CommandLine", CALL).id("canary"),
         ));

@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use tollgate_core::AnyEvent;
 use tollgate_hosts::{Incoming, Reply, Verdict};
 
-/// The folder with the counts.
-const FOLDER: &str = "rounds";
+use super::session::{FOLDER, name};
 
 /// Lets the agent stop where it has been sent on often enough, or where that cannot be told.
 pub(super) fn bound(incoming: &Incoming, reply: &mut Reply, state: Option<&Path>, most: u32) {
-    let file = state.map(|state| state.join(FOLDER).join(super::session::name(incoming)));
+    let file = state.map(|state| state.join(FOLDER).join(format!("{}.rounds", name(incoming))));
     if reply.verdict != Verdict::Resume {
         if let Some(file) = file {
             let _ = fs::remove_file(file);

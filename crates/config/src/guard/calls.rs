@@ -60,6 +60,13 @@ pub(super) fn asks(tool: &str) -> bool {
     matches!(tool, "ask_question" | "ask_permission" | "list_permissions")
 }
 
+/// Whether a tool types into a program that runs.
+pub(super) fn types_in(tool: &str) -> bool {
+    let names =
+        ["managetask", "writestdin", "sendinput", "sendkeys", "sendcommandinput", "sendterminput"];
+    names.contains(&plain(tool).as_str())
+}
+
 /// The files that a patch in a text would change.
 pub(super) fn patched(text: &str) -> impl Iterator<Item = &str> {
     const HEADS: &[&str] = &[

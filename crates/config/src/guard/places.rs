@@ -93,7 +93,7 @@ pub(super) const PLACES: &[Place] = places! {
 };
 
 /// Directories beside the trust store.
-pub(super) const KEPT: &[&str] = &["sessions", "rounds"];
+pub(super) const KEPT: &[&str] = &["hosts"];
 
 /// Directories that hold much else, so that to mention them means little.
 const SHARED: &[&str] = &[

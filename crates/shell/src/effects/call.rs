@@ -22,6 +22,10 @@ pub fn of_call(call: &ToolCall, workspaces: &[String]) -> Effects {
         effects.list.push(plain(Kind::Execute, target, &call.name));
         return effects;
     };
+    if tool.name == "manage_task" {
+        typed(call, &mut effects);
+        return effects;
+    }
     if tool.access == Access::Execute {
         run(call, workspaces, &mut effects);
         return effects;
@@ -75,6 +79,31 @@ fn run(call: &ToolCall, workspaces: &[String], effects: &mut Effects) {
     };
     let analysis = crate::analyze(text, &Surroundings { directory });
     *effects = super::of_analysis(&analysis);
+}
+
+/// What is typed into a command in the background. If that is a shell, this is a command line; if it is another
+/// interpreter, this is code of a language that only the host knows.
+fn typed(call: &ToolCall, effects: &mut Effects) {
+    let action = call.args.get("Action").and_then(|action| action.as_str());
+    if matches!(action, Some("list" | "status" | "output" | "wait" | "kill")) {
+        return;
+    }
+    let Some(input) = call.args.get("Input").filter(|input| !input.is_null()) else { return };
+    let text = input.as_str().map_or_else(|| input.to_string(), ToOwned::to_owned);
+    let text = text.replace(['\r', '\u{4}'], "\n");
+    // Where it would run was decided by what was typed before.
+    *effects = super::of_analysis(&crate::analyze(&text, &Surroundings { directory: None }));
+    if !is_answer(&text) {
+        let text = text.trim().chars().take(120).collect();
+        effects.unknowns.push(Unknown { why: Why::Code, text });
+    }
+}
+
+/// Whether a text is a word and the end of a line, as programs ask for it: `y`, `3`, `my-project`. Without the end of the
+/// line, more may follow.
+fn is_answer(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    text.strip_suffix('\n').is_some_and(|word| word.trim_end_matches('\n').chars().all(is_plain))
 }
 
 fn plain(kind: Kind, target: Target, by: &str) -> Effect {

@@ -1,6 +1,7 @@
 //! What the shell itself does when a command is run: its built-ins and functions.
 
 use super::state::{Binding, home};
+use super::typed::{TYPED_INTO, is_own_input};
 use super::walk::Walker;
 use super::{Command, Input, Why, output, programs};
 use crate::names::base;
@@ -91,7 +92,7 @@ impl Walker {
                 if let Some(content) = content {
                     return Some(self.inner("source", |walker| walker.code(&content, input)));
                 }
-                if matches!(path.known(), Some("/dev/stdin" | "/dev/fd/0")) {
+                if path.known().is_some_and(is_own_input) {
                     return Some(self.read_script("source", input));
                 }
                 Some(Value::unknown())
@@ -315,8 +316,17 @@ impl Walker {
                 self.unknown(Why::Code, &format!("what is piped into {name}"));
                 Value::unknown()
             }
-            Input::File | Input::Inherited => Value::unknown(),
+            Input::Inherited => {
+                self.typed_into(name);
+                Value::unknown()
+            }
+            Input::File => Value::unknown(),
         }
+    }
+
+    /// A program that runs what is typed into it: nobody knows yet what that will be.
+    pub(super) fn typed_into(&mut self, name: &str) {
+        self.unknown(Why::Code, &format!("{TYPED_INTO}{name}"));
     }
 }
 

@@ -8,6 +8,7 @@ mod calls;
 mod lexer;
 
 use super::expand::{HOLE, HOME};
+use super::typed::{self, is_own_input, is_terminal};
 use super::walk::Walker;
 use super::{Command, Input, Why};
 use crate::names::Index;
@@ -215,7 +216,11 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
         }
     }
     let operand = arguments.get(at);
-    if !found && let Some(operand) = operand.filter(|operand| operand.known() != Some("-")) {
+    let is_file = |operand: &&Value| {
+        let reads = |path: &str| path == "-" || is_own_input(path) || is_terminal(path);
+        !operand.known().is_some_and(reads)
+    };
+    if !found && let Some(operand) = operand.filter(is_file) {
         let file = operand.known().and_then(|path| walker.state.file(path)).cloned();
         let code = if language.operand { Some(operand.clone()) } else { file };
         if let Some(code) = code {
@@ -234,7 +239,10 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
                 });
             }
             Input::Pipe => walker.unknown(Why::Code, &format!("what is piped into {name}")),
-            Input::File | Input::Inherited => {}
+            Input::Inherited
+                if language.operand || typed::is_busy(is_python(name), name, arguments) => {}
+            Input::Inherited => walker.typed_into(name),
+            Input::File => {}
         }
     }
     Some(Value::unknown())

@@ -1,5 +1,6 @@
 //! Programs that run other programs.
 
+mod clients;
 mod many;
 mod options;
 mod shells;
@@ -38,6 +39,12 @@ struct Program {
     runs: Runs,
 }
 
+/// Whether a program is only to say something about itself.
+fn tells_itself(arguments: &[Value]) -> bool {
+    let tells = ["--version", "--help", "-version", "-help", "-V", "-h", "-?"];
+    arguments.iter().filter_map(Value::known).any(|argument| tells.contains(&argument))
+}
+
 fn nothing(_: &mut Walker, _: &[Value], _: &Input) -> Option<Value> {
     None
 }
@@ -48,6 +55,7 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
         return Some(printed);
     }
     commands_in_words(walker, name, argv);
+    clients::run(walker, name, argv.get(1..).unwrap_or_default(), input);
     let Some(program) = program_of(name) else {
         return script_file(walker, argv, input).or_else(|| tail(walker, name, argv, input));
     };
@@ -73,11 +81,22 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
             // `sudo -s`, `sudo -i` and the like without a command: a shell of the person's.
             if rest.is_empty() {
                 let reads = matches!(input, Input::Text(_) | Input::Pipe);
-                let gives_shell = matches!(
-                    name,
-                    "sudo" | "doas" | "runuser" | "run0" | "unshare" | "chroot" | "nsenter"
-                );
-                return (reads && gives_shell).then(|| walker.read_script(name, input));
+                let wants_shell = |argument: &Value| {
+                    let is_cluster = |text: &str| {
+                        !text.starts_with("--")
+                            && text.starts_with('-')
+                            && text.contains(['s', 'i'])
+                    };
+                    matches!(argument.known(), Some("--shell" | "--login"))
+                        || argument.known().is_some_and(is_cluster)
+                };
+                let gives_shell = match name {
+                    "unshare" | "chroot" | "nsenter" | "run0" => reads || !tells_itself(arguments),
+                    "sudo" | "doas" => reads || arguments.iter().any(wants_shell),
+                    "runuser" => reads,
+                    _ => false,
+                };
+                return gives_shell.then(|| walker.read_script(name, input));
             }
             let rest = rest.to_vec();
             let at =

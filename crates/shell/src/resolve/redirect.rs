@@ -1,5 +1,6 @@
 //! Redirections: what they open, where input comes from, and what ends up in files.
 
+use super::typed::{is_own_input, is_terminal};
 use super::walk::Walker;
 use super::{Access, Input, Redirection};
 use crate::syntax::{Redirect, RedirectKind};
@@ -58,6 +59,9 @@ impl Walker {
             } else if redirect.kind == RedirectKind::Read && is_input {
                 input = match target.known().and_then(|path| self.state.file(path)) {
                     Some(text) => Input::Text(text.clone()),
+                    None if target.known().is_some_and(is_terminal) => Input::Inherited,
+                    // What was the input stays it.
+                    None if target.known().is_some_and(is_own_input) => input,
                     None => Input::File,
                 };
             }

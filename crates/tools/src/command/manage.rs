@@ -75,7 +75,7 @@ async fn manage(cx: Cx, args: ManageTask) -> Result<Output, ToolFailure> {
         }
         Action::Wait => {
             let wait = args.wait_ms.map_or(limits.default_wait, Duration::from_millis);
-            if let Some((end, took)) = task.wait(wait.min(limits.wait)).await {
+            if let Some((end, took)) = task.attend(wait.min(limits.wait)).await {
                 return Ok(Output::new(report(&task, &end, took)));
             }
             Ok(Output::new(status(&task)))
@@ -91,7 +91,7 @@ async fn manage(cx: Cx, args: ManageTask) -> Result<Output, ToolFailure> {
                 return Ok(Output::new(format!("Nothing to do: {}", state(&task))));
             }
             task.kill();
-            task.wait(limits.grace + Duration::from_secs(2)).await;
+            task.attend(limits.grace + Duration::from_secs(2)).await;
             Ok(Output::new(state(&task)))
         }
     }
@@ -105,7 +105,7 @@ async fn send(task: &Task, input: &str) -> Result<Output, ToolFailure> {
     if input.len() > INPUT {
         return Err(failed(format!("Input has more than {INPUT} bytes; send it in pieces")));
     }
-    task.type_in(input.as_bytes(), INPUT_TIME).await.map_err(failed)?;
+    task.type_in(input, INPUT_TIME).await.map_err(failed)?;
     let sent = count(input.len(), "byte", "bytes");
     let hint = if input.ends_with(['\n', '\u{4}']) {
         ""

@@ -1,6 +1,7 @@
 //! One command, from its start to its end.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,9 @@ use crate::tool::ToolFailure;
 /// How long the rest of an output is waited for when its command has ended.
 const REST: Duration = Duration::from_millis(500);
 
+/// The most that can be typed into one command: whoever decides about it looks at all of it each time.
+const TYPED: usize = 64 * 1024;
+
 /// A command under way or ended.
 #[derive(Debug)]
 pub(crate) struct Task {
@@ -24,7 +28,13 @@ pub(crate) struct Task {
     pub(crate) command: String,
     pub(crate) cwd: PathBuf,
     pub(crate) began: Instant,
+    /// The agent that has started it.
+    pub(crate) agent: String,
+    /// How many wait for its end, or have heard of it: nobody has to be told then.
+    attended: AtomicUsize,
     kept: Mutex<Kept>,
+    /// All that was typed into it.
+    typed: Mutex<String>,
     terminal: Option<Terminal>,
     /// How it ended, once it has.
     end: watch::Sender<Option<(TaskEnd, Duration)>>,
@@ -37,6 +47,7 @@ pub(crate) struct Job {
     pub(crate) script: String,
     pub(crate) cwd: PathBuf,
     pub(crate) variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    pub(crate) agent: String,
 }
 
 impl Task {
@@ -71,7 +82,10 @@ impl Task {
             command: job.script,
             cwd: job.cwd,
             began: Instant::now(),
+            agent: job.agent,
+            attended: AtomicUsize::new(0),
             kept: Mutex::new(Kept::new(limits.output)),
+            typed: Mutex::default(),
             terminal: line.terminal,
             end: watch::Sender::new(None),
             stop: watch::Sender::new(false),
@@ -104,21 +118,69 @@ impl Task {
         waited.ok().and_then(Result::ok).and_then(|end| end.clone())
     }
 
+    /// Waits for its end as somebody who then knows of it.
+    pub(crate) async fn attend(&self, time: Duration) -> Option<(TaskEnd, Duration)> {
+        let attending = Attending::new(self);
+        let end = self.wait(time).await;
+        if end.is_some() {
+            attending.for_good();
+        }
+        end
+    }
+
+    pub(super) fn is_attended(&self) -> bool {
+        self.attended.load(Ordering::SeqCst) > 0
+    }
+
     /// Tells it to end. It does in the background: asked first, then killed, with all it started.
     pub(crate) fn kill(&self) {
         self.stop.send_replace(true);
     }
 
+    /// All that was typed into it so far.
+    pub(crate) fn typed(&self) -> String {
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Types into it.
-    pub(crate) async fn type_in(&self, text: &[u8], time: Duration) -> Result<(), String> {
+    pub(crate) async fn type_in(&self, text: &str, time: Duration) -> Result<(), String> {
         let Some(terminal) = &self.terminal else {
             return Err("it has no input: there are no terminals on this machine".to_owned());
         };
-        match timeout(time, terminal.write(text)).await {
+        {
+            // Before it is written: a part of it may get there even if not all of it does.
+            let mut typed = self.typed.lock().unwrap_or_else(PoisonError::into_inner);
+            if typed.len() + text.len() > TYPED {
+                return Err(format!("more than {TYPED} bytes were typed into it; start another"));
+            }
+            typed.push_str(text);
+        }
+        match timeout(time, terminal.write(text.as_bytes())).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(format!("its input cannot be written to: {error}")),
             Err(_) => Err(format!("it did not take all of its input within {time:?}")),
         }
+    }
+}
+
+/// Somebody who waits for the end of a command.
+struct Attending<'a>(&'a AtomicUsize);
+
+impl<'a> Attending<'a> {
+    fn new(task: &'a Task) -> Self {
+        task.attended.fetch_add(1, Ordering::SeqCst);
+        Self(&task.attended)
+    }
+
+    /// They know now.
+    fn for_good(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Attending<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::builtins::{below, joined};
 use super::super::state::{Binding, home};
+use super::super::typed::{is_own_input, is_terminal};
 use super::super::walk::Walker;
 use super::super::{Command, Input, Why};
 use super::interpreted;
@@ -30,6 +31,8 @@ pub(super) fn shell(walker: &mut Walker, arguments: &[Value], input: &Input) -> 
                 command = true;
                 at += 1;
             }
+            // It only says something about itself.
+            Some("--version" | "--help" | "-Version" | "-Help") => return None,
             Some(option) if option.starts_with("--") => at += 1,
             Some(option) if option.starts_with(['-', '+']) => {
                 let letters: String = option.chars().skip(1).collect();
@@ -57,8 +60,11 @@ pub(super) fn shell(walker: &mut Walker, arguments: &[Value], input: &Input) -> 
     }
     let file = operands.first().filter(|_| !from_input);
     let named = file.and_then(Value::known);
-    if file.is_none() || matches!(named, Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {
+    if file.is_none() || named.is_some_and(is_own_input) {
         return Some(walker.child(|walker| walker.read_script("sh", input)));
+    }
+    if named.is_some_and(is_terminal) {
+        walker.typed_into("sh");
     }
     let content = named.and_then(|path| walker.state.file(path)).cloned();
     match content {
@@ -151,9 +157,9 @@ pub(super) fn runuser(walker: &mut Walker, arguments: &[Value], input: &Input) -
 
 /// A shell for another person, which may read what to do.
 pub(super) fn su(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
-    let told = arguments.iter().any(|argument| argument.prefix().starts_with("-c"));
-    let reads = matches!(input, Input::Text(_) | Input::Pipe);
-    (reads && !told).then(|| walker.read_script("su", input))
+    let tells = ["-c", "--command", "--session-command", "-h", "--help", "-V", "--version"];
+    let tells = |argument: &Value| tells.iter().any(|it| argument.prefix().starts_with(it));
+    (!arguments.iter().any(tells)).then(|| walker.read_script("su", input))
 }
 
 /// Settings that ssh and its like are given, some of which are commands.
@@ -200,6 +206,10 @@ pub(super) fn ssh(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
                 walker.unknown(Why::Code, "what is piped into ssh");
                 return Some(Value::unknown());
             }
+            Input::Inherited if gives_shell(arguments, &host) => {
+                walker.typed_into("ssh");
+                return None;
+            }
             _ => return None,
         }
     } else {
@@ -216,17 +226,30 @@ pub(super) fn ssh(walker: &mut Walker, arguments: &[Value], input: &Input) -> Op
     Some(output)
 }
 
+/// Whether `ssh` without a command gives a shell. It does not where it only forwards or tells something, and those who
+/// serve repositories have none to give.
+fn gives_shell(arguments: &[Value], host: &Value) -> bool {
+    let only = ["-N", "-f", "-G", "-V", "-O", "-Q", "-W"];
+    !host.prefix().starts_with("git@")
+        && !arguments.iter().filter_map(Value::known).any(|argument| only.contains(&argument))
+}
+
 pub(super) fn scheduled(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
-    let from_file = arguments.iter().any(|argument| argument.known() == Some("-f"));
-    (!from_file).then(|| walker.child(|walker| walker.read_script("at", input)))
+    let tells = |argument: &Value| {
+        matches!(argument.known(), Some("-f" | "-l" | "-d" | "-r" | "-c" | "-V"))
+    };
+    (!arguments.iter().any(tells)).then(|| walker.child(|walker| walker.read_script("at", input)))
 }
 
 pub(super) fn crontab(walker: &mut Walker, arguments: &[Value], input: &Input) -> Option<Value> {
     let reads = arguments.last().and_then(Value::known) == Some("-");
-    let Input::Text(text) = input else { return None };
     if !reads {
         return None;
     }
+    if *input == Input::Inherited {
+        walker.typed_into("crontab");
+    }
+    let Input::Text(text) = input else { return None };
     let text = text.to_string();
     for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
         let fields = if line.trim_start().starts_with('@') { 1 } else { 5 };

@@ -20,7 +20,7 @@ use crate::{InstallError, Surroundings, file, scripts};
 /// let claude = Target::by_name("claude")?;
 ///
 /// let plan = install(claude, Layer::User, &here)?;
-/// assert!(plan.diff().contains("+          \"command\": \"/usr/bin/tollgate\""));
+/// assert!(plan.diff().contains("+            \"command\": \"/usr/bin/tollgate\""));
 /// plan.apply()?;
 /// assert!(install(claude, Layer::User, &here)?.is_empty());
 ///
@@ -88,10 +88,10 @@ pub fn registrations(target: &Target) -> Result<Vec<Registration>, InstallError>
     let events = tollgate_hosts::by_name(target.name).map_or(&[][..], |host| host.events);
     let registered: Vec<_> =
         events.iter().filter(|event| event.registered).map(Registration::from).collect();
-    match registered.is_empty() {
-        true => Err(InstallError::NoEvents { title: target.title }),
-        false => Ok(registered),
+    if registered.is_empty() {
+        return Err(InstallError::NoEvents { title: target.title });
     }
+    Ok(registered)
 }
 
 /// Plans to put Tollgate into a host, or to bring it up to date there. Nothing is changed by planning.

@@ -19,11 +19,7 @@ const fn json(under: Option<&'static str>, fields: &'static [Field]) -> JsonForm
     JsonForm { under, syntax: Syntax::Strict, versioned: false, groups: Groups::Bare, fields }
 }
 
-const fn at(path: &'static str, form: JsonForm) -> Option<Place> {
-    Some(local(path, form))
-}
-
-const fn local(path: &'static str, form: JsonForm) -> Place {
+const fn at(path: &'static str, form: JsonForm) -> Place {
     Place { path, form: Form::Json(form) }
 }
 
@@ -110,9 +106,9 @@ pub(crate) static ALL: &[Target] = &[
         title: "Claude Code",
         programs: &["claude"],
         home: Home::by("CLAUDE_CONFIG_DIR", ".claude"),
-        user: at("settings.json", CLAUDE),
-        project: at(".claude/settings.json", CLAUDE),
-        also: &[(Layer::Project, local(".claude/settings.local.json", CLAUDE))],
+        user: Some(at("settings.json", CLAUDE)),
+        project: Some(at(".claude/settings.json", CLAUDE)),
+        also: &[(Layer::Project, at(".claude/settings.local.json", CLAUDE))],
         traces: &[],
         start: Start::Direct,
         short: &[],
@@ -134,8 +130,8 @@ pub(crate) static ALL: &[Target] = &[
         title: "Codex",
         programs: &["codex"],
         home: Home::by("CODEX_HOME", ".codex"),
-        user: at("hooks.json", CODEX),
-        project: at(".codex/hooks.json", CODEX),
+        user: Some(at("hooks.json", CODEX)),
+        project: Some(at(".codex/hooks.json", CODEX)),
         also: &[],
         traces: &[],
         start: BASH,
@@ -159,8 +155,8 @@ pub(crate) static ALL: &[Target] = &[
         title: "Gemini CLI",
         programs: &["gemini"],
         home: Home::at(".gemini"),
-        user: at("settings.json", GEMINI),
-        project: at(".gemini/settings.json", GEMINI),
+        user: Some(at("settings.json", GEMINI)),
+        project: Some(at(".gemini/settings.json", GEMINI)),
         also: &[],
         traces: &[],
         start: BASH,
@@ -180,8 +176,8 @@ pub(crate) static ALL: &[Target] = &[
         title: "GitHub Copilot CLI",
         programs: &["copilot"],
         home: Home::by("COPILOT_HOME", ".copilot"),
-        user: at("hooks/tollgate.json", COPILOT),
-        project: at(".github/hooks/tollgate.json", COPILOT),
+        user: Some(at("hooks/tollgate.json", COPILOT)),
+        project: Some(at(".github/hooks/tollgate.json", COPILOT)),
         also: &[],
         traces: &[],
         start: Start::Shell(&["/bin/bash", "--norc", "--noprofile", "-c"]),
@@ -198,8 +194,8 @@ pub(crate) static ALL: &[Target] = &[
         title: "Qwen Code",
         programs: &["qwen"],
         home: Home::by("QWEN_HOME", ".qwen"),
-        user: at("settings.json", QWEN),
-        project: at(".qwen/settings.json", QWEN),
+        user: Some(at("settings.json", QWEN)),
+        project: Some(at(".qwen/settings.json", QWEN)),
         also: &[],
         traces: &[],
         start: BASH,
@@ -230,11 +226,11 @@ pub(crate) static ALL: &[Target] = &[
         title: "Factory Droid",
         programs: &["droid"],
         home: Home::at(".factory"),
-        user: at("settings.json", droid(Some("hooks"))),
-        project: at(".factory/hooks.json", droid(None)),
+        user: Some(at("settings.json", droid(Some("hooks")))),
+        project: Some(at(".factory/hooks.json", droid(None))),
         also: &[
-            (Layer::User, local("hooks.json", droid(None))),
-            (Layer::Project, local(".factory/settings.json", droid(Some("hooks")))),
+            (Layer::User, at("hooks.json", droid(None))),
+            (Layer::Project, at(".factory/settings.json", droid(Some("hooks")))),
         ],
         traces: &[],
         start: SH,
@@ -286,8 +282,8 @@ pub(crate) static ALL: &[Target] = &[
         title: "Cursor",
         programs: &["cursor", "cursor-agent"],
         home: Home::at(".cursor"),
-        user: at("hooks.json", CURSOR),
-        project: at(".cursor/hooks.json", CURSOR),
+        user: Some(at("hooks.json", CURSOR)),
+        project: Some(at(".cursor/hooks.json", CURSOR)),
         also: &[],
         traces: &[],
         start: SH,
@@ -301,8 +297,8 @@ pub(crate) static ALL: &[Target] = &[
         title: "Windsurf",
         programs: &["windsurf"],
         home: Home::at(".codeium/windsurf"),
-        user: at("hooks.json", WINDSURF),
-        project: at(".windsurf/hooks.json", WINDSURF),
+        user: Some(at("hooks.json", WINDSURF)),
+        project: Some(at(".windsurf/hooks.json", WINDSURF)),
         also: &[],
         traces: &[],
         start: BASH,
@@ -316,8 +312,8 @@ pub(crate) static ALL: &[Target] = &[
         title: "VS Code",
         programs: &["code", "code-insiders"],
         home: Home::by("COPILOT_HOME", ".copilot"),
-        user: at("hooks/tollgate-vscode.json", VSCODE),
-        project: at(".github/hooks/tollgate-vscode.json", VSCODE),
+        user: Some(at("hooks/tollgate-vscode.json", VSCODE)),
+        project: Some(at(".github/hooks/tollgate-vscode.json", VSCODE)),
         also: &[],
         traces: &[".vscode", ".config/Code"],
         start: SH,

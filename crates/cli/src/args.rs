@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
-use crate::{check, completions, demo, events, fire, init, list, man, run, schema, test, trust};
+use crate::{
+    check, completions, demo, events, fire, hook, init, list, man, run, schema, test, trust,
+};
 
 /// How wide a help is at the most.
 pub(crate) const WIDTH: usize = 100;
@@ -30,6 +32,7 @@ pub(crate) enum Command {
     List(list::Args),
     Check(check::Args),
     Fire(fire::Args),
+    Hook(hook::Args),
     Test(test::Args),
     Trust(trust::Args),
     Init(init::Args),

@@ -8,6 +8,7 @@ mod dispatch;
 mod events;
 mod exit;
 mod fire;
+mod hook;
 mod init;
 mod list;
 mod man;
@@ -20,10 +21,11 @@ mod show;
 mod test;
 mod trust;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::{Cli, Command};
-use clap::{Args as _, FromArgMatches as _, Parser as _};
+use clap::Parser as _;
 use exit::Exit;
 use out::Out;
 use problem::Problem;
@@ -40,6 +42,9 @@ fn main() -> ExitCode {
         Ok(command) => command,
         Err(error) => return usage(&error),
     };
+    if let Command::Hook(args) = &command {
+        return hook::run(args);
+    }
     let mut out = Out::default();
     let exit = run(&command, &mut out).unwrap_or_else(|problem| {
         problem.tell(&mut out);
@@ -48,18 +53,30 @@ fn main() -> ExitCode {
     out.finish(exit).into()
 }
 
-/// What is asked for. Of a program that is started for each event, `fire` is most of the time: it does not wait until
-/// all other commands are described.
+/// What is asked for. Of a program that is started for each event, `fire` and `hook` are most of the time: they do not
+/// wait until all other commands are described.
 fn command() -> Result<Command, clap::Error> {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == "fire") {
-        let name = "tollgate fire";
-        let parser = clap::Command::new(name).bin_name(name).max_term_width(args::WIDTH);
-        let parser = fire::Args::augment_args(parser);
-        let matches = parser.try_get_matches_from(std::iter::once(name.into()).chain(arguments))?;
-        return fire::Args::from_arg_matches(&matches).map(Command::Fire);
+    match arguments.next() {
+        Some(first) if first == "fire" => {
+            of::<fire::Args>("tollgate fire", arguments).map(Command::Fire)
+        }
+        Some(first) if first == "hook" => {
+            of::<hook::Args>("tollgate hook", arguments).map(Command::Hook)
+        }
+        _ => Cli::try_parse().map(|cli| cli.command),
     }
-    Cli::try_parse().map(|cli| cli.command)
+}
+
+/// The arguments of one command.
+fn of<A: clap::Args>(
+    name: &'static str,
+    arguments: impl Iterator<Item = OsString>,
+) -> Result<A, clap::Error> {
+    let parser = clap::Command::new(name).bin_name(name).max_term_width(args::WIDTH);
+    let matches = A::augment_args(parser)
+        .try_get_matches_from(std::iter::once(name.into()).chain(arguments))?;
+    A::from_arg_matches(&matches)
 }
 
 fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
@@ -67,6 +84,8 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::List(args) => list::run(args, out),
         Command::Check(args) => check::run(args, out),
         Command::Fire(args) => fire::run(args, out),
+        // Has been run already: it prints what another program reads, and nothing else.
+        Command::Hook(_) => Ok(Exit::Problem),
         Command::Test(args) => test::run(args, out),
         Command::Trust(args) => trust::run(args, out),
         Command::Init(args) => init::run(args, out),
@@ -89,6 +108,9 @@ fn asks_for_version() -> bool {
 /// What is wrong with the arguments, or the help that was asked for. The parser's own exit code for
 /// a mistake is 2, which here means denied.
 fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args_os().nth(1).is_some_and(|first| first == "hook") {
+        return hook::misused(error);
+    }
     // A closed pipe is no error.
     let _ = error.print();
     if error.use_stderr() { Exit::Problem.into() } else { Exit::Fine.into() }

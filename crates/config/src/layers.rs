@@ -219,17 +219,20 @@ impl Places {
         Some(Place { layer: folder.layer, format: Format::Markdown, path })
     }
 
-    /// The project that a directory belongs to: the nearest one upwards with a version control
-    /// folder or hooks in it, else the directory itself.
+    /// The project that a directory belongs to: the nearest one upwards with hooks in it, else the
+    /// nearest under version control, else the directory itself. A repository inside of a project with
+    /// hooks is a part of that: to make one is no way out of them.
     pub fn project_of(directory: &Path) -> PathBuf {
-        const SIGNS: [&str; 6] = [".git", ".tollgate", ".agents", ".polytoken", ".harness", ".jj"];
+        const HOOKS: [&str; 4] = [".tollgate", ".agents", ".polytoken", ".harness"];
+        const VERSIONS: [&str; 2] = [".git", ".jj"];
         let home = env::var_os("HOME").map(PathBuf::from);
-        directory
-            .ancestors()
-            // A person's home has such folders for other reasons.
-            .take_while(|ancestor| Some(*ancestor) != home.as_deref())
-            .find(|ancestor| SIGNS.iter().any(|sign| ancestor.join(sign).exists()))
-            .unwrap_or(directory)
-            .to_owned()
+        let nearest = |signs: &[&str]| {
+            directory
+                .ancestors()
+                // A person's home has such folders for other reasons.
+                .take_while(|ancestor| Some(*ancestor) != home.as_deref())
+                .find(|ancestor| signs.iter().any(|sign| ancestor.join(sign).exists()))
+        };
+        nearest(&HOOKS).or_else(|| nearest(&VERSIONS)).unwrap_or(directory).to_owned()
     }
 }

@@ -21,6 +21,9 @@
 //! | `mask.patterns` | none | further regular expressions for what is masked | more |
 //! | `engine.reask` | `true` | whether hooks are asked again about what was rewritten | `true` |
 //! | `engine.rounds` | `8` | how often in a row hooks may send the agent round again | fewer |
+//! | `hosts.refuse_unasked` | `true` | whether a call is refused about which another agent's hook cannot ask | `true` |
+//! | `hosts.refuse_unwritten` | `true` | whether a call is refused that another agent's hook cannot rewrite | `true` |
+//! | `hosts.pass_allow` | `false` | whether an explicit allow is passed on to another agent, which then does not ask | `false` |
 //! | `command.environment` | `"inherit"` | the variables that commands get: all, or those of a list | fewer |
 //!
 //! Durations are texts such as `"500ms"`, `"10s"`, `"2m"`, `"1h"`, or whole numbers of seconds;
@@ -91,6 +94,8 @@ pub struct Settings {
     pub mask: Mask,
     /// `[engine]`
     pub engine: Engine,
+    /// `[hosts]`
+    pub hosts: Hosts,
     /// `[command]`
     pub command: Command,
     #[serde(skip)]
@@ -190,6 +195,23 @@ pub struct Engine {
 impl Default for Engine {
     fn default() -> Self {
         Self { reask: true, rounds: runner::Limits::default().rounds }
+    }
+}
+
+/// Other agents, which call Tollgate as their hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Hosts {
+    /// Whether a call is refused about which a hook of the host cannot ask a person.
+    pub refuse_unasked: bool,
+    /// Whether a call is refused that a hook of the host cannot rewrite.
+    pub refuse_unwritten: bool,
+    /// Whether an explicit allow is passed on, so that the host does not ask.
+    pub pass_allow: bool,
+}
+
+impl Default for Hosts {
+    fn default() -> Self {
+        Self { refuse_unasked: true, refuse_unwritten: true, pass_allow: false }
     }
 }
 

@@ -18,9 +18,9 @@ use serde_json::Value;
 pub use answers::Answers;
 pub use payload::{
     Agent, Args, Choice, CompactionPost, CompactionPre, FacetSwitch, Failure, Interaction,
-    InvocationEnd, ModelPost, ModelPre, Native, Notification, Question, Response, Responses, SessionEnd,
-    SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre,
-    TurnEnd, TurnStart,
+    InvocationEnd, ModelPost, ModelPre, Native, Notification, Question, Response, Responses,
+    SessionEnd, SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost,
+    ToolPre, TurnEnd, TurnStart,
 };
 pub(crate) use table::for_each_event;
 

@@ -4,11 +4,45 @@
 //! reason on standard error, and 2 for the exit code.
 
 use serde_json::{Map, Value, json};
-use tollgate_core::Kind;
+use tollgate_core::context::SessionInfo;
+use tollgate_core::event::Args;
+use tollgate_core::{EventRef, Kind};
 
-use crate::host::HostEvent;
+use crate::fields::{self, Fields, Names};
+use crate::host::{Host, HostEvent, Incoming, Wire};
 use crate::output::{Output, WireError};
 use crate::reply::{Reply, Rewritten, Verdict};
+
+/// What a host says and is told that has taken over the form.
+pub(crate) struct ClaudeLike(pub(crate) Rules);
+
+impl Wire for ClaudeLike {
+    fn read_event(
+        &self,
+        host: &'static Host,
+        event: &'static HostEvent,
+        input: Args,
+    ) -> Result<Incoming, WireError> {
+        Fields::new(host, &Names::SNAKE, input).read(event)
+    }
+
+    fn write_event(
+        &self,
+        host: &'static Host,
+        event: EventRef<'_>,
+        session: &SessionInfo,
+    ) -> Option<Value> {
+        fields::write(host, &Names::SNAKE, event, session)
+    }
+
+    fn write_answer(&self, event: &HostEvent, reply: &Reply) -> Output {
+        write(self.0, event, reply)
+    }
+
+    fn read_answer(&self, event: &HostEvent, output: &Output) -> Result<Reply, WireError> {
+        read(self.0, event, output)
+    }
+}
 
 /// How a host differs in what it makes of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +64,35 @@ pub(crate) struct Rules {
     pub(crate) rewrites: bool,
     /// `updatedInput` counts only beside an allow.
     pub(crate) rewrite_needs_allow: bool,
+    /// `updatedInput` has the prompt, where one was submitted.
+    pub(crate) rewrites_prompts: bool,
+    /// `updatedToolOutput` counts.
+    pub(crate) rewrites_results: bool,
+    /// `"decision": "block"` counts nowhere but where the agent would stop.
+    pub(crate) block_only_resumes: bool,
+    /// Text for the model is a reason to go on, where the agent would stop.
+    pub(crate) text_resumes: bool,
+    /// Exit code 3 ends everything.
+    pub(crate) three_ends: bool,
+}
+
+impl Rules {
+    /// Claude Code's.
+    pub(crate) const CLAUDE: Self = Self {
+        strict: false,
+        reads_json_when_failing: true,
+        refusal_needs_stderr: false,
+        block_refuses_tools: true,
+        checks_event_name: true,
+        asks: true,
+        rewrites: true,
+        rewrite_needs_allow: false,
+        rewrites_prompts: false,
+        rewrites_results: true,
+        block_only_resumes: false,
+        text_resumes: true,
+        three_ends: false,
+    };
 }
 
 /// Writes an answer. What it cannot hold is not in a [`Reply`] that was made for the event.
@@ -70,7 +133,11 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
         Some(Rewritten::Result(result)) => {
             own.insert("updatedToolOutput".to_owned(), result.clone());
         }
-        Some(Rewritten::Prompt(_)) | None => {}
+        Some(Rewritten::Prompt(prompt)) if rules.rewrites_prompts => {
+            own.insert("updatedInput".to_owned(), json!({"prompt": prompt}));
+        }
+        Some(Rewritten::Prompt(prompt)) => put(&mut own, "updatedPrompt", prompt),
+        None => {}
     }
     if !reply.context.is_empty() {
         put(&mut own, "additionalContext", &reply.context.join("\n\n"));
@@ -79,13 +146,16 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
         own.insert("hookEventName".to_owned(), event.name.into());
         outer.insert("hookSpecificOutput".to_owned(), Value::Object(own));
     }
+    if !reply.lost.is_empty() {
+        put(&mut outer, "systemMessage", &reply.lost.join("\n"));
+    }
     let output =
         if outer.is_empty() { Output::silent() } else { Output::json(&Value::Object(outer)) };
     if refused { output.failing(2, reason) } else { output }
 }
 
 /// The person would be asked. Here an exit code says less than the JSON does.
-fn permission(event: &HostEvent, verdict: Verdict, reason: &str) -> Output {
+pub(crate) fn permission(event: &HostEvent, verdict: Verdict, reason: &str) -> Output {
     let decision = match verdict {
         Verdict::Allow => json!({"behavior": "allow"}),
         Verdict::Refuse | Verdict::Resume => json!({"behavior": "deny", "message": reason}),
@@ -115,6 +185,9 @@ pub(crate) fn read(rules: Rules, event: &HostEvent, output: &Output) -> Result<R
         if stderr.is_empty() && rules.refusal_needs_stderr {
             return Err(WireError::new("it exited with 2 and printed no reason on standard error"));
         }
+        return Ok(refusal(event, stderr));
+    }
+    if output.code == 3 && rules.three_ends {
         return Ok(refusal(event, stderr));
     }
     if output.code != 0 {
@@ -175,7 +248,8 @@ fn answer(
         Some(Value::Object(own)) => own,
         Some(_) => return void("`hookSpecificOutput` is no object"),
     };
-    if rules.strict && own.keys().any(|name| !INNER.contains(&name.as_str())) {
+    let knows = |name: &str| INNER.contains(&name) && !only_outer(event.kind);
+    if rules.strict && own.keys().any(|name| !knows(name)) {
         return void("it has a field that is not known");
     }
     if rules.checks_event_name && !own.is_empty() && text(&own, "hookEventName") != Some(event.name)
@@ -183,18 +257,24 @@ fn answer(
         return void("it is for another event");
     }
     let mut reply = Reply::default();
-    if let Some(context) = text(&own, "additionalContext") {
+    if let Some(context) = text(&own, "additionalContext")
+        && (event.kind != Kind::Stop || rules.text_resumes)
+    {
         reply.context.push(context.to_owned());
+    }
+    if rules.strict && event.kind == Kind::ToolPre && stops(&outer) {
+        return void("it wants to end more than the call");
     }
     let reason = text(&outer, "reason").unwrap_or_default().to_owned();
     match text(&outer, "decision") {
-        Some("block") if event.kind != Kind::ToolPre || rules.block_refuses_tools => {
+        Some("block") if blocks(rules, event.kind) => {
             if rules.strict && reason.trim().is_empty() {
                 return void("it refuses without a reason");
             }
             let Reply { verdict, reason, .. } = refusal(event, reason);
             (reply.verdict, reply.reason) = (verdict, reason);
         }
+        Some("approve") if rules.strict => return void("there is no `approve`"),
         None | Some("block" | "approve") => {}
         Some(_) if rules.strict || rules.checks_event_name => return void("`decision` is none"),
         Some(_) => {}
@@ -202,10 +282,42 @@ fn answer(
     if event.kind == Kind::ToolPre {
         gate(rules, &mut own, &mut reply)?;
     }
-    if let Some(result) = own.remove("updatedToolOutput") {
+    if rules.rewrites_prompts
+        && event.kind == Kind::TurnStart
+        && let Some(prompt) = own.get("updatedInput").and_then(|input| input.get("prompt"))
+        && let Some(prompt) = prompt.as_str()
+    {
+        reply.rewrite = Some(Rewritten::Prompt(prompt.to_owned()));
+    }
+    if rules.rewrites_results
+        && let Some(result) = own.remove("updatedToolOutput")
+    {
         reply.rewrite = Some(Rewritten::Result(result));
     }
+    if let Some(prompt) = text(&own, "updatedPrompt").filter(|_| event.kind == Kind::TurnStart) {
+        reply.rewrite = Some(Rewritten::Prompt(prompt.to_owned()));
+    }
     Ok(reply)
+}
+
+/// Whether `"decision": "block"` counts at an event.
+fn blocks(rules: Rules, kind: Kind) -> bool {
+    match kind {
+        Kind::Stop => true,
+        Kind::ToolPre => rules.block_refuses_tools,
+        _ => !rules.block_only_resumes,
+    }
+}
+
+/// Whether an event's answer has nothing of its own in it.
+const fn only_outer(kind: Kind) -> bool {
+    matches!(kind, Kind::Stop | Kind::SubagentStop | Kind::CompactionPre | Kind::CompactionPost)
+}
+
+/// Whether an answer says something about more than what it was asked about.
+fn stops(outer: &Map<String, Value>) -> bool {
+    outer.get("continue").and_then(Value::as_bool) == Some(false)
+        || outer.contains_key("stopReason")
 }
 
 /// What an answer decides about a call.
@@ -223,7 +335,12 @@ fn gate(rules: Rules, own: &mut Map<String, Value>, reply: &mut Reply) -> Result
     }
     let reason = text(own, "permissionDecisionReason").unwrap_or_default().to_owned();
     let rewrites = own.contains_key("updatedInput");
-    let verdict = match text(own, "permissionDecision") {
+    let decision = text(own, "permissionDecision").map(ToOwned::to_owned);
+    let allowed = decision.as_deref() == Some("allow");
+    let verdict = match decision.as_deref() {
+        None if rules.strict && (rewrites || !reason.is_empty()) => {
+            return void("it has no `permissionDecision`");
+        }
         Some("allow") if rules.strict && !rewrites => {
             return void("an allow without `updatedInput`");
         }
@@ -243,6 +360,7 @@ fn gate(rules: Rules, own: &mut Map<String, Value>, reply: &mut Reply) -> Result
         (reply.verdict, reply.reason) = (verdict, reason);
     }
     if rules.rewrites
+        && (allowed || !rules.rewrite_needs_allow)
         && let Some(input) = own.remove("updatedInput")
     {
         reply.rewrite = Some(Rewritten::Input(input));

@@ -28,13 +28,23 @@ pub enum Shape {
     /// One.
     #[default]
     One,
-    /// One for each element of this list.
+    /// One for each element of this list, or one where it is no list. An element that is an object
+    /// has arguments of its own.
     Each(&'static str),
     /// One for each file of the patch in this argument.
     Patch(&'static str),
     /// One, with a list of edits in this argument.
     Edits(&'static str),
+    /// One for each address in the text of this argument.
+    Urls(&'static str),
+    /// One, and one more for each file of a patch in the command in this argument: the host applies
+    /// such a patch itself.
+    Command(&'static str),
 }
+
+/// The most addresses that are looked for in a text. Where there are more, the call has none, which no
+/// guard of addresses lets pass.
+const MOST_URLS: usize = 1000;
 
 impl HostTool {
     /// A tool that is one call.
@@ -59,6 +69,18 @@ impl HostTool {
     fn theirs(&self, ours: &str) -> Option<&'static str> {
         self.args.iter().find(|(_, name)| *name == ours).map(|(theirs, _)| *theirs)
     }
+
+    /// The name that a call has it under, of several that mean the same.
+    fn theirs_in(&self, input: &Args, ours: &str) -> Option<&'static str> {
+        let given = |(theirs, name): &&(&str, &str)| *name == ours && input.contains_key(*theirs);
+        let given = self.args.iter().find(given).map(|(theirs, _)| *theirs);
+        given.or_else(|| self.theirs(ours))
+    }
+
+    /// Where an argument stands in the table; one that is not there stands before all others.
+    fn place(&self, native: &str) -> Option<usize> {
+        self.args.iter().position(|(theirs, _)| *theirs == native)
+    }
 }
 
 /// The calls that a host's call of one of its tools comes to; never none.
@@ -69,17 +91,25 @@ pub(crate) fn translate(
     cwd: Option<&str>,
 ) -> Vec<ToolCall> {
     let native = as_it_is(host, tool.native, input);
-    let empty = Map::new();
-    let input = input.as_object().unwrap_or(&empty);
+    let input = &arguments(tool, input);
     let calls = match tool.shape {
         Shape::One | Shape::Edits(_) => vec![(tool.tool, renamed(tool, input))],
         Shape::Each(list) => each(tool, input, list),
-        Shape::Patch(text) => match input.get(text).and_then(Value::as_str).map(patch::calls) {
-            Some(calls) if !calls.is_empty() => calls,
+        Shape::Patch(text) => match input.get(text).and_then(Value::as_str) {
             // What cannot be read touches files that nobody knows: it is a call without its path,
             // which no guard of paths lets pass.
-            _ => vec![(tool.tool, renamed(tool, input))],
+            None => vec![(tool.tool, renamed(tool, input))],
+            Some(text) => match patch::calls(text) {
+                calls if calls.is_empty() => vec![(tool.tool, renamed(tool, input))],
+                calls => calls,
+            },
         },
+        Shape::Urls(text) => urls(tool, input, text),
+        Shape::Command(text) => {
+            let text = input.get(text).and_then(Value::as_str).unwrap_or_default();
+            let patched = if patch::is_in(text) { patch::calls(text) } else { Vec::new() };
+            std::iter::once((tool.tool, renamed(tool, input))).chain(patched).collect()
+        }
     };
     let finished = |(name, args): (&'static str, Args)| {
         let args = tools::lookup(name)
@@ -87,6 +117,22 @@ pub(crate) fn translate(
         ToolCall { args, native: Some(Arc::clone(&native)), ..ToolCall::new(name) }
     };
     calls.into_iter().map(finished).collect()
+}
+
+/// What a tool is called with. A host that hands over no more than a text means its first argument.
+fn arguments(tool: &HostTool, input: &Value) -> Args {
+    match (input, tool.shape) {
+        (Value::Object(input), _) => input.clone(),
+        (
+            Value::String(_),
+            Shape::Patch(name) | Shape::Each(name) | Shape::Urls(name) | Shape::Command(name),
+        ) => Map::from_iter([(name.to_owned(), input.clone())]),
+        (Value::String(_), Shape::One | Shape::Edits(_)) => {
+            let first = tool.args.first();
+            first.map(|(name, _)| ((*name).to_owned(), input.clone())).into_iter().collect()
+        }
+        _ => Map::new(),
+    }
 }
 
 /// A call in the words it came in.
@@ -105,10 +151,12 @@ fn renamed(tool: &HostTool, input: &Args) -> Args {
         };
         (ours.to_owned(), value)
     };
-    // An argument that the host itself calls as the table does another one gives way to that.
-    let (mapped, others): (Vec<_>, Vec<_>) =
-        input.iter().partition(|(name, _)| tool.ours(name).is_some());
-    others.into_iter().chain(mapped).map(rename).collect()
+    // An argument that the host itself calls as the table does another one gives way to that; of two
+    // names for one argument, the one that stands first in the table counts. One that is nothing is
+    // not given.
+    let mut args: Vec<_> = input.iter().filter(|(_, value)| !value.is_null()).collect();
+    args.sort_by_key(|(name, _)| std::cmp::Reverse(tool.place(name).unwrap_or(usize::MAX)));
+    args.into_iter().map(rename).collect()
 }
 
 /// The edits of one file, as the table's tool has them.
@@ -131,13 +179,35 @@ fn chunks(tool: &HostTool, edits: &Value) -> Value {
 fn each(tool: &HostTool, input: &Args, list: &str) -> Vec<(&'static str, Args)> {
     let one = |value: &Value| {
         let mut input = input.clone();
-        input.insert(list.to_owned(), value.clone());
+        match value {
+            Value::Object(fields) => {
+                input.remove(list);
+                input.extend(fields.clone());
+            }
+            value => drop(input.insert(list.to_owned(), value.clone())),
+        }
         (tool.tool, renamed(tool, &input))
     };
     match input.get(list) {
         Some(Value::Array(elements)) if !elements.is_empty() => elements.iter().map(one).collect(),
         _ => vec![(tool.tool, renamed(tool, input))],
     }
+}
+
+/// One call for each address in a text; one without an address where there is none.
+fn urls(tool: &HostTool, input: &Args, text: &str) -> Vec<(&'static str, Args)> {
+    let words = input.get(text).and_then(Value::as_str).unwrap_or_default().split_whitespace();
+    let found: Vec<_> = words.filter(|word| word.contains("://")).take(MOST_URLS + 1).collect();
+    if found.is_empty() || found.len() > MOST_URLS {
+        return vec![(tool.tool, renamed(tool, input))];
+    }
+    let one = |url: &str| {
+        let mut args = renamed(tool, input);
+        args.insert("Url".to_owned(), url.into());
+        (tool.tool, args)
+    };
+    let stated = tool.theirs("Url").and_then(|name| input.get(name)).and_then(Value::as_str);
+    found.into_iter().chain(stated).map(one).collect()
 }
 
 /// Paths where the agent is, and the directory where it is at work, where the call leaves that to the
@@ -156,10 +226,11 @@ fn placed(tool: &Tool, mut args: Args, cwd: Option<&str>) -> Args {
                 }
             }
             // A search without a place is one of the whole project.
-            None if is_command
-                || arg.required
-                    && tool.access == tools::Access::Read
-                    && arg.name != "AbsolutePath" =>
+            None | Some(Value::Null)
+                if is_command
+                    || arg.required
+                        && tool.access == tools::Access::Read
+                        && arg.name != "AbsolutePath" =>
             {
                 args.insert(arg.name.to_owned(), cwd.into());
             }
@@ -191,7 +262,15 @@ pub(crate) fn back(
     let mut input = input.as_object()?.clone();
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     for name in names.filter(|name| before.get(*name) != after.get(*name)) {
-        let theirs = match tool.theirs(name) {
+        let element = match tool.shape {
+            Shape::Each(list) => input.get_mut(list).and_then(|list| list.get_mut(place)),
+            _ => None,
+        };
+        if let Some(Value::Object(fields)) = element {
+            put_back(tool, fields, name, after.get(name))?;
+            continue;
+        }
+        let theirs = match tool.theirs_in(&input, name) {
             Some(theirs) => theirs,
             // The table's own, for which the host has no name.
             None if is_in_table(tool, name) => return None,
@@ -200,6 +279,12 @@ pub(crate) fn back(
         let value = after.get(name).cloned();
         match (tool.shape, value) {
             (Shape::Patch(_), _) => return None,
+            (Shape::Command(_), _) if place > 0 => return None,
+            (Shape::Urls(text), value) if name == "Url" && !input.contains_key(theirs) => {
+                let (old, new) = (before.get(name)?.as_str()?, value.as_ref()?.as_str()?);
+                let changed = input.get(text)?.as_str()?.replace(old, new);
+                input.insert(text.to_owned(), changed.into());
+            }
             (Shape::Edits(list), Some(value)) if list == theirs => {
                 input.insert(theirs.to_owned(), native_chunks(tool, &value));
             }
@@ -213,6 +298,20 @@ pub(crate) fn back(
         }
     }
     Some(Value::Object(input))
+}
+
+/// An argument of one element of a list.
+fn put_back(tool: &HostTool, fields: &mut Args, name: &str, value: Option<&Value>) -> Option<()> {
+    let theirs = match tool.theirs_in(fields, name) {
+        Some(theirs) => theirs,
+        None if is_in_table(tool, name) => return None,
+        None => name,
+    };
+    match value {
+        Some(value) => fields.insert(theirs.to_owned(), value.clone()),
+        None => fields.remove(theirs),
+    };
+    Some(())
 }
 
 fn is_in_table(tool: &HostTool, arg: &str) -> bool {
@@ -245,17 +344,26 @@ pub(crate) fn native(host: &Host, call: &ToolCall) -> (String, Value) {
         return (host.mcp.word(server, &call.name), Value::Object(call.args.clone()));
     }
     let known = tools::lookup(&call.name).map_or(&*call.name, |tool| tool.name);
-    let same =
-        |tool: &&HostTool| tool.tool == known && matches!(tool.shape, Shape::One | Shape::Edits(_));
+    let is_several = |shape| matches!(shape, Shape::Patch(_) | Shape::Urls(_));
+    let same = |tool: &&HostTool| tool.tool == known && !is_several(tool.shape);
     let Some(tool) = host.tools.iter().find(same) else {
         return (call.name.clone(), Value::Object(call.args.clone()));
     };
     let renamed = call.args.iter().map(|(name, value)| {
         let value = match (tool.shape, tool.theirs(name)) {
             (Shape::Edits(list), Some(theirs)) if list == theirs => native_chunks(tool, value),
+            (Shape::Each(list), Some(theirs)) if list == theirs => vec![value.clone()].into(),
             _ => value.clone(),
         };
         (tool.theirs(name).unwrap_or(name).to_owned(), value)
     });
-    (tool.native.to_owned(), Value::Object(renamed.collect()))
+    let input: Args = renamed.collect();
+    match tool.shape {
+        // Its elements are objects, of which this is one.
+        Shape::Each(list) if !tool.args.iter().any(|(theirs, _)| *theirs == list) => {
+            let list = (list.to_owned(), Value::from(vec![Value::Object(input)]));
+            (tool.native.to_owned(), Value::Object(Map::from_iter([list])))
+        }
+        _ => (tool.native.to_owned(), Value::Object(input)),
+    }
 }

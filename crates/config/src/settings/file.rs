@@ -38,6 +38,9 @@ pub(super) struct Written {
     pub(super) patterns: Option<Set<Vec<String>>>,
     pub(super) reask: Option<Set<bool>>,
     pub(super) rounds: Option<Set<u32>>,
+    pub(super) refuse_unasked: Option<Set<bool>>,
+    pub(super) refuse_unwritten: Option<Set<bool>>,
+    pub(super) pass_allow: Option<Set<bool>>,
     pub(super) environment: Option<Set<Environment>>,
 }
 
@@ -57,6 +60,9 @@ pub(super) const KEYS: &[&str] = &[
     "mask.patterns",
     "engine.reask",
     "engine.rounds",
+    "hosts.refuse_unasked",
+    "hosts.refuse_unwritten",
+    "hosts.pass_allow",
     "command.environment",
 ];
 
@@ -192,6 +198,9 @@ impl Reader {
                 };
                 self.written.rounds = count.map(small);
             }
+            "hosts.refuse_unasked" => self.written.refuse_unasked = self.boolean(key, value),
+            "hosts.refuse_unwritten" => self.written.refuse_unwritten = self.boolean(key, value),
+            "hosts.pass_allow" => self.written.pass_allow = self.boolean(key, value),
             "command.environment" => self.written.environment = self.environment(key, value),
             _ => return false,
         }

@@ -63,7 +63,20 @@ impl Merge<'_> {
         self.most("polytoken.deadline", w.deadline.as_ref(), |s| &mut s.polytoken.deadline, time);
         self.most("engine.rounds", w.rounds.as_ref(), |s| &mut s.engine.rounds, |n| n.to_string());
         self.otherwise(w.otherwise.as_ref());
-        self.reask(w.reask.as_ref());
+        self.switch("engine.reask", w.reask.as_ref(), |s| &mut s.engine.reask, true);
+        self.switch(
+            "hosts.refuse_unasked",
+            w.refuse_unasked.as_ref(),
+            |s| &mut s.hosts.refuse_unasked,
+            true,
+        );
+        self.switch(
+            "hosts.refuse_unwritten",
+            w.refuse_unwritten.as_ref(),
+            |s| &mut s.hosts.refuse_unwritten,
+            true,
+        );
+        self.switch("hosts.pass_allow", w.pass_allow.as_ref(), |s| &mut s.hosts.pass_allow, false);
         self.hosts(written);
         self.environment(w.environment.as_ref());
         self.masks(written);
@@ -136,11 +149,19 @@ impl Merge<'_> {
         }
     }
 
-    fn reask(&mut self, set: Option<&Set<bool>>) {
+    /// A value that is narrower one way than the other.
+    fn switch(
+        &mut self,
+        key: &'static str,
+        set: Option<&Set<bool>>,
+        field: impl Fn(&mut Settings) -> &mut bool,
+        narrow: bool,
+    ) {
         let Some(set) = set else { return };
-        let bound = (!set.value && self.settings.engine.reask).then_some("only `true`");
-        if let Fate::Taken = self.fate("engine.reask", set.span, &set.value.to_string(), bound) {
-            self.settings.engine.reask = set.value;
+        let widens = set.value != narrow && *field(&mut self.settings) == narrow;
+        let bound = widens.then(|| format!("only `{narrow}`"));
+        if let Fate::Taken = self.fate(key, set.span, &set.value.to_string(), bound.as_deref()) {
+            *field(&mut self.settings) = set.value;
         }
     }
 
@@ -244,7 +265,7 @@ fn shown_environment(environment: &Environment) -> String {
 
 /// The value of a key as it would be written.
 pub(super) fn shown(settings: &Settings, key: &str) -> String {
-    let Settings { http, limits, polytoken, policy, mask, engine, command, .. } = settings;
+    let Settings { http, limits, polytoken, policy, mask, engine, hosts, command, .. } = settings;
     let text = |shown: String| format!("\"{shown}\"");
     let plain = |shown: String| shown.trim_matches('`').to_owned();
     match key {
@@ -262,6 +283,9 @@ pub(super) fn shown(settings: &Settings, key: &str) -> String {
         "mask.patterns" => toml_list(&mask.patterns),
         "engine.reask" => engine.reask.to_string(),
         "engine.rounds" => engine.rounds.to_string(),
+        "hosts.refuse_unasked" => hosts.refuse_unasked.to_string(),
+        "hosts.refuse_unwritten" => hosts.refuse_unwritten.to_string(),
+        "hosts.pass_allow" => hosts.pass_allow.to_string(),
         "command.environment" => plain(shown_environment(&command.environment)),
         _ => String::new(),
     }

@@ -18,6 +18,8 @@ pub struct ConfigFile {
     pub mask: Option<MaskTable>,
     /// The engine.
     pub engine: Option<EngineTable>,
+    /// Other agents, which call Tollgate as their hook.
+    pub hosts: Option<HostsTable>,
     /// Commands.
     pub command: Option<CommandTable>,
 }
@@ -84,6 +86,18 @@ pub struct EngineTable {
     pub reask: Option<bool>,
     /// How often in a row hooks may send the agent round again. Default: 8.
     pub rounds: Option<u32>,
+}
+
+/// `[hosts]`
+#[derive(Debug, Clone, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct HostsTable {
+    /// Whether a call is refused about which a hook of the host cannot ask. Default: true.
+    pub refuse_unasked: Option<bool>,
+    /// Whether a call is refused that a hook of the host cannot rewrite. Default: true.
+    pub refuse_unwritten: Option<bool>,
+    /// Whether an explicit allow is passed on, so that the host does not ask. Default: false.
+    pub pass_allow: Option<bool>,
 }
 
 /// `[command]`

@@ -44,10 +44,33 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
 
 impl ToolWire {
     fn of(call: ToolCall, result: Option<Value>, error: Option<String>) -> Self {
-        let ToolCall { name, server, args, readings, canonical_path, id, step, agent, model, native } =
-            call;
+        let ToolCall {
+            name,
+            server,
+            args,
+            readings,
+            canonical_path,
+            id,
+            step,
+            agent,
+            model,
+            native,
+        } = call;
         let agent = (agent != Agent::default()).then_some(agent);
-        Self { name, server, args, readings, canonical_path, id, step, agent, model, native, result, error }
+        Self {
+            name,
+            server,
+            args,
+            readings,
+            canonical_path,
+            id,
+            step,
+            agent,
+            model,
+            native,
+            result,
+            error,
+        }
     }
 
     fn split(self) -> (ToolCall, Option<Value>, Option<String>) {
@@ -66,8 +89,18 @@ impl ToolWire {
             error,
         } = self;
         let agent = agent.unwrap_or_default();
-        let call =
-            ToolCall { name, server, args, readings, canonical_path, id, step, agent, model, native };
+        let call = ToolCall {
+            name,
+            server,
+            args,
+            readings,
+            canonical_path,
+            id,
+            step,
+            agent,
+            model,
+            native,
+        };
         (call, result, error)
     }
 }

@@ -1,0 +1,281 @@
+//! `tollgate hook`: the command that other agents call.
+//!
+//! Whatever happens, the host gets an answer that it understands: what was decided, or a refusal at a
+//! gate and silence elsewhere. So the work is done by a child with a deadline, and what is printed if
+//! that comes to nothing is ready before it begins. Nothing else is ever printed to standard output.
+
+#[cfg(debug_assertions)]
+mod fault;
+mod rounds;
+mod session;
+
+use std::borrow::Cow;
+use std::env;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use rustix::event::{PollFd, PollFlags, poll};
+use serde::Deserialize;
+use tollgate_config::diagnostic::Severity;
+use tollgate_config::layers::Places;
+use tollgate_config::load::Setup;
+use tollgate_core::runner::AnyOutcome;
+use tollgate_core::{AnyEvent, Kind};
+use tollgate_exec::{Answer, Executor, Plan, supervise};
+use tollgate_hosts::{self as hosts, Choices, Host, Incoming, Output, Reply, Verdict};
+use tollgate_starlark::Starlark;
+
+use crate::dispatch::{Input, Ready};
+
+/// Answer one hook call of another agent: reads its payload on standard input
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tollgate hook claude < payload.json
+  tollgate hook copilot --event preToolUse < payload.json
+
+Agents call this themselves, once `tollgate install HOST` has told them to. All hooks and policies
+in force are asked, under the same trust as everywhere; the answer is in the agent's own form. What
+cannot be read or decided is refused where something would happen otherwise. `tollgate events
+--host HOST` tells what becomes of each answer.
+
+Exit codes: those that the agent goes by; mostly 0 to go on and 2 to refuse.")]
+pub(crate) struct Args {
+    /// The agent
+    #[arg(value_parser = host_parser())]
+    host: &'static Host,
+    /// The event, in the agent's words, where its payload does not tell
+    #[arg(long, value_name = "NAME")]
+    event: Option<String>,
+    /// The project's directory [default: the one the agent says, or is in]
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// How many seconds the answer may take at the most
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    deadline: Option<u64>,
+}
+
+/// Reads a host's name.
+pub(crate) fn host_parser() -> impl clap::builder::TypedValueParser<Value = &'static Host> {
+    PossibleValuesParser::new(hosts::ALL.iter().map(|host| host.name))
+        .try_map(|name| hosts::by_name(&name).ok_or("there is no such host"))
+}
+
+/// For how long the answer is waited for, where nobody says: well below what any host gives a hook.
+const DEADLINE: Duration = Duration::from_secs(25);
+
+/// What of the time is not used.
+const MARGIN: Duration = Duration::from_millis(500);
+
+/// The most memory that the work may use, in bytes of address space.
+const MEMORY: u64 = 4 << 30;
+
+/// The most that a payload may have. What is longer is refused without a look.
+const LARGEST: usize = 64 << 20;
+
+const GAVE_UP: &str =
+    "Tollgate could not decide about this, so it is refused. `tollgate doctor` tells more.";
+
+/// Answers, and how.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    // What is left over is the host's for reading the answer.
+    let time = args.deadline.map_or(DEADLINE, Duration::from_secs).min(args.host.patience);
+    let time = time.saturating_sub(MARGIN).max(MARGIN);
+    let begun = Instant::now();
+    let named = args.event.as_deref();
+    let input = match payload(begun + time) {
+        Ok(input) => input,
+        Err(why) => return print(&args.host.refusal(named, &why)),
+    };
+    // What the event is decides how it is refused. Its name is looked for without keeping the rest.
+    // The host knows better than whoever wrote the command.
+    let event = event_name(args.host, &input).or(named.map(Cow::Borrowed));
+    let refusal = args.host.refusal(event.as_deref(), GAVE_UP);
+    let left = time.saturating_sub(begun.elapsed());
+    let plan = Plan { memory: Some(MEMORY), ..Plan::new(left, answer(refusal.clone())) };
+    let ended = supervise(plan, || answer(work(args, event.as_deref(), &input)));
+    match ended {
+        Ok(ended) => {
+            let Answer { stdout, stderr, code } = ended.answer;
+            print(&Output { code, stdout, stderr })
+        }
+        Err(_) => print(&refusal),
+    }
+}
+
+fn answer(output: Output) -> Answer {
+    let Output { code, stdout, stderr } = output;
+    Answer { stdout, stderr, code }
+}
+
+/// What the command is told where its own arguments are wrong: nothing that an agent takes for a yes.
+pub(crate) fn misused(error: &clap::Error) -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(2).collect();
+    let host = arguments.iter().find_map(|argument| hosts::by_name(argument));
+    let message = error.to_string();
+    let message = message.lines().next().unwrap_or("the arguments are wrong");
+    match host {
+        Some(host) => print(&host.refusal(None, &format!("tollgate hook: {message}"))),
+        None => print(&Output::silent().failing(2, &format!("tollgate hook: {message}"))),
+    }
+}
+
+/// Reads standard input, all of it, in time: a host that keeps it open is not waited for longer than one that is slow to
+/// answer.
+fn payload(deadline: Instant) -> Result<Vec<u8>, String> {
+    let failed =
+        |error: io::Error| format!("Tollgate cannot read what it was called with: {error}");
+    let stdin = io::stdin();
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = rustix::time::Timespec::try_from(left).ok();
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(0) => return Err("Tollgate was not told in time what it was called for.".to_owned()),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(failed(error.into())),
+        }
+        match rustix::io::read(&stdin, &mut buffer) {
+            Ok(0) => return Ok(bytes),
+            Ok(length) => bytes.extend_from_slice(buffer.get(..length).unwrap_or_default()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(failed(error.into())),
+        }
+        if bytes.len() > LARGEST {
+            let most = LARGEST >> 20;
+            return Err(format!("Tollgate was called with more than {most} MiB, so it refuses."));
+        }
+    }
+}
+
+/// What an input calls its event.
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow, alias = "hookName", alias = "agent_action_name")]
+    hook_event_name: Option<Cow<'a, str>>,
+}
+
+fn event_name<'a>(host: &Host, input: &'a [u8]) -> Option<Cow<'a, str>> {
+    let named: Named<'a> = serde_json::from_slice(input).ok()?;
+    named
+        .hook_event_name
+        .filter(|name| host.event(name).is_some() || host.other_events.contains(&name.as_ref()))
+}
+
+/// Prints an answer. Where it cannot be printed, the exit code still says no.
+fn print(output: &Output) -> ExitCode {
+    let written = io::stdout().write_all(&output.stdout).and_then(|()| io::stdout().flush());
+    let _ = io::stderr().write_all(&output.stderr);
+    if written.is_err() {
+        return ExitCode::from(2);
+    }
+    ExitCode::from(u8::try_from(output.code).unwrap_or(2))
+}
+
+/// Works an answer out.
+fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
+    #[cfg(debug_assertions)]
+    fault::inject();
+    let host = args.host;
+    let refused = |why: &str| host.refusal(event, why);
+    let input = match serde_json::from_slice(input) {
+        Ok(input) => input,
+        Err(error) => {
+            return refused(&format!("Tollgate cannot read what {} says: {error}", host.title));
+        }
+    };
+    let incoming = match host.read(args.event.as_deref(), input) {
+        Ok(Some(incoming)) => incoming,
+        Ok(None) => return Output::silent(),
+        Err(error) => return refused(&format!("Tollgate: {error}")),
+    };
+    match decide(args, &incoming) {
+        Ok(reply) => host.write(incoming.event, &reply),
+        Err(problem) => refused(&format!("Tollgate: {problem}")),
+    }
+}
+
+fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Problem> {
+    let places = Places::of_this_process(None);
+    let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let project = project(args, incoming, state.as_deref());
+    let places = Places { project: Some(project), ..places };
+    let mut setup = Setup::new(places).scripts(Starlark::new());
+    // As a session begins, the person is told what is wrong with any of the files.
+    if incoming.event.kind != Kind::SessionStart {
+        setup = setup.only(incoming.event.kind);
+    }
+    // Hooks are asked one after the other: threads would only be started to be waited for.
+    setup.executor = Executor::in_place();
+    let settings = setup.settings.settings.clone();
+    let ready = Ready::new(setup)?;
+    let mut outcomes: Vec<AnyOutcome> = Vec::new();
+    for part in &incoming.parts {
+        let event = carried(part.event.clone(), outcomes.last());
+        let fired = ready.fire(Input { event, session: incoming.session.clone() });
+        let is_over = fired.outcome.permission == tollgate_core::verdict::Permission::Refused;
+        outcomes.push(fired.outcome);
+        if is_over {
+            break;
+        }
+    }
+    let tollgate_config::settings::Hosts { refuse_unasked, refuse_unwritten, pass_allow } =
+        settings.hosts;
+    let choices = Choices { refuse_unasked, refuse_unwritten, pass_allow };
+    let mut reply = Reply::of(incoming, &outcomes, choices);
+    if incoming.event.kind == Kind::Stop {
+        rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
+    }
+    if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
+        // The reason is for the model; which hook it was, and what was wrong with it, for the person.
+        reply.lost.push(format!("Tollgate: {}", outcome.record.detail()));
+        reply.lost.extend(problems(&ready, Severity::Error));
+    }
+    if incoming.event.kind == Kind::SessionStart {
+        // Nobody sees what is wrong with hook files while an agent runs, unless they are told as it begins.
+        reply.lost.extend(problems(&ready, Severity::Warning));
+    }
+    // The program ends here, and what it holds with it.
+    std::mem::forget((ready, outcomes));
+    Ok(reply)
+}
+
+/// What is wrong with hook files, and what to do about it.
+fn problems(ready: &Ready, least: Severity) -> impl Iterator<Item = String> {
+    let problems = ready.in_force().diagnostics.iter();
+    problems.filter(move |problem| problem.severity >= least).map(|problem| match &problem.help {
+        Some(help) => format!("Tollgate: {} ({help})", problem.line()),
+        None => format!("Tollgate: {}", problem.line()),
+    })
+}
+
+/// A result that was rewritten for one part is what the next one is about.
+fn carried(mut event: AnyEvent, before: Option<&AnyOutcome>) -> AnyEvent {
+    if let (AnyEvent::ToolPost(event), Some(AnyEvent::ToolPost(before))) =
+        (&mut event, before.map(|outcome| &outcome.event))
+    {
+        event.result.clone_from(&before.result);
+    }
+    event
+}
+
+/// The project that the agent works on: what it was started for counts, not where it has gone since.
+fn project(args: &Args, incoming: &Incoming, state: Option<&Path>) -> PathBuf {
+    if let Some(project) = &args.project {
+        return project.clone();
+    }
+    let variable = |name: &&str| env::var_os(name).map(PathBuf::from);
+    let said = incoming.host.project_variables.iter().find_map(variable);
+    if let Some(said) = said.filter(|path| path.is_absolute() && path.is_dir()) {
+        return Places::project_of(&said);
+    }
+    let here = incoming.cwd.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
+    let here = here.or_else(|| env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
+    session::project(incoming, state, Places::project_of(&here))
+}

@@ -116,7 +116,7 @@ pub fn install_for(
         }
         Form::Toml => Document::toml(target, &path).install(file::read_text(&path)?, &calls)?,
         Form::Scripts => install_scripts(target, &path, &calls)?,
-        Form::Plugin => install_plugin(target, &path, here, &calls)?,
+        Form::Plugin => install_plugin(target, &path, &calls)?,
     };
     Ok(Plan { edits })
 }
@@ -383,13 +383,8 @@ fn install_scripts(
     Ok(edits)
 }
 
-fn install_plugin(
-    target: &Target,
-    path: &Path,
-    here: &Surroundings,
-    calls: &[Call],
-) -> Result<Vec<Edit>, InstallError> {
-    let (Some(call), Some(text)) = (calls.first(), here.plugin()) else {
+fn install_plugin(target: &Target, path: &Path, calls: &[Call]) -> Result<Vec<Edit>, InstallError> {
+    let Some(call) = calls.first() else {
         return Err(InstallError::NoEvents { title: target.title });
     };
     let before = file::read_text(path)?;
@@ -402,7 +397,7 @@ fn install_plugin(
             return Err(InstallError::refused(path, problem));
         }
     };
-    let after = scripts::plugin(target, text, &call.program, folders);
+    let after = scripts::plugin(target, call, folders);
     if before.as_deref() == Some(&*after) {
         return Ok(Vec::new());
     }

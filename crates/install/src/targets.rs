@@ -2,8 +2,8 @@
 //! Windsurf and VS Code it is what their documents say.
 
 use crate::target::{
-    Field, Form, GateValue, Groups, Home, JsonForm, Layer, Need, Off, Place, Start, Switch, Syntax,
-    Target,
+    Field, Form, GateValue, Groups, Home, JsonForm, Layer, Need, Off, Place, Refusing, Start,
+    Switch, Syntax, Target,
 };
 
 /// What Codex reads: comments and commas too many make it ignore the whole file without a word (measured).
@@ -75,7 +75,8 @@ const fn droid(under: Option<&'static str>) -> JsonForm {
     JsonForm { syntax: Syntax::Comments, ..json(under, CLAUDE_LIKE) }
 }
 
-/// What it reads of JSON is not known, so whatever there may be is left as it is. With `failClosed` an empty answer is a refusal too: the command has to say `{"permission":"allow"}`.
+/// What it reads of JSON is not known, so whatever there may be is left as it is. With `failClosed` an
+/// empty answer is a refusal too: no opinion has to be `{}`.
 const CURSOR: JsonForm = JsonForm {
     syntax: Syntax::Loose,
     versioned: true,
@@ -111,6 +112,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[(Layer::Project, at(".claude/settings.local.json", CLAUDE))],
         traces: &[],
         start: Start::Direct,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
         undoing: None,
@@ -136,6 +138,7 @@ pub(crate) static ALL: &[Target] = &[
         traces: &[],
         start: BASH,
         // What it gives to the end of a session, whatever is configured.
+        refusing: Refusing::Exit,
         short: &[("SessionEnd", 3)],
         switches: &[],
         undoing: None,
@@ -160,6 +163,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: BASH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[
             Switch { at: "/hooksConfig/enabled", is: Off::False },
@@ -181,6 +185,8 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: Start::Shell(&["/bin/bash", "--norc", "--noprofile", "-c"]),
+        // A failure refuses a tool, and nothing else.
+        refusing: Refusing::ItsWay,
         short: &[],
         switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
         undoing: None,
@@ -199,9 +205,13 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: BASH,
+        // Exit code 2 with a text says nothing after a tool, and an allow of another hook undoes it before.
+        refusing: Refusing::ItsWay,
         short: &[],
         switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
-        undoing: Some("an explicit allow of any other hook undoes a refusal"),
+        undoing: Some(
+            "what Tollgate only asks about goes on if this one allows it; a refusal holds",
+        ),
         needs: &[in_project(
             "where folder trust is on, Qwen Code reads the settings of folders that you trust",
         )],
@@ -216,6 +226,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: SH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -234,10 +245,11 @@ pub(crate) static ALL: &[Target] = &[
         ],
         traces: &[],
         start: SH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[Switch { at: "/hooksDisabled", is: Off::True }],
         undoing: Some(
-            "of several explicit decisions the first one counts: an allow that is configured before",
+            "if this one stands before Tollgate and allows, what Tollgate rewrites is not rewritten; a refusal holds",
         ),
         needs: &[],
     },
@@ -251,6 +263,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: Start::Script,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -272,6 +285,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: Start::Plugin,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -287,6 +301,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: SH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -302,6 +317,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: BASH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -309,7 +325,7 @@ pub(crate) static ALL: &[Target] = &[
     },
     Target {
         name: "vscode",
-        title: "VS Code",
+        title: "Visual Studio Code",
         programs: &["code", "code-insiders"],
         home: Home::by("COPILOT_HOME", ".copilot"),
         user: Some(at("hooks/tollgate-vscode.json", VSCODE)),
@@ -317,6 +333,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[".vscode", ".config/Code"],
         start: SH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tollgate_hosts::HostEvent;
 
 use crate::InstallError;
-use crate::target::{Start, Target};
+use crate::target::{Refusing, Start, Target};
 use crate::words;
 
 /// For how long a host is told to wait, in seconds.
@@ -25,11 +25,22 @@ const MARGIN: u64 = 10;
 const SHELL: &str = "/bin/sh";
 
 /// Refuses what is no answer. Neither quotes nor backslashes are in it that shells disagree about.
-pub(crate) const REFUSING: &str = "\"$0\" \"$@\"; s=$?; case $s in 0|2) exit $s;; esac; \
+const REFUSING: &str = "\"$0\" \"$@\"; s=$?; case $s in 0|2) exit $s;; esac; \
      echo \"refused: Tollgate gave no answer (status $s of $0); tollgate doctor tells why\" >&2; exit 2";
 
+/// The same for a host in which that is no refusal, or not at every event, or not one that holds against
+/// other hooks. It is given the host's own refusal as well: exit code, output and error. What was printed
+/// before the end would spoil that, and is dropped.
+const REFUSING_ITS_WAY: &str = "o=$1 r=$2; shift 2; exec 3>&1; \
+     e=$({ a=$(\"$@\" 3>&-); s=$?; case $s in 0|$0) printf %s \"$a\" >&3; exit $s;; esac; exit 99; } 2>&1); \
+     s=$?; case $s in 0) exit 0;; 99) printf %s \"$o\"; printf %s \"$r\" >&2; exit $0;; esac; \
+     printf \"%s\\n\" \"$e\" >&2; exit $s";
+
+/// What a host is told in its own way.
+const NO_ANSWER: &str = "Tollgate gave no answer, so this is refused; tollgate doctor tells why";
+
 /// Is silent about what is no answer: what was printed before the end is dropped as well.
-pub(crate) const SILENT: &str = "exec 3>&1; e=$({ o=$(\"$0\" \"$@\" 3>&-); s=$?; \
+const SILENT: &str = "exec 3>&1; e=$({ o=$(\"$0\" \"$@\" 3>&-); s=$?; \
      case $s in 0|2) printf %s \"$o\" >&3; exit $s;; esac; } 2>&1); s=$?; \
      [ $s = 2 ] && printf \"%s\\n\" \"$e\" >&2; exit $s";
 
@@ -70,6 +81,10 @@ pub(crate) struct Call {
     pub(crate) arguments: Vec<String>,
     /// For how long the host waits, in seconds.
     pub(crate) timeout: u64,
+    /// When Tollgate is done, in seconds.
+    pub(crate) deadline: u64,
+    /// What stands between the host's shell and the program: a script, and what it is given besides.
+    script: Vec<String>,
 }
 
 impl Call {
@@ -87,19 +102,33 @@ impl Call {
             Some(text) if program.is_absolute() => text.to_owned(),
             _ => return Err(InstallError::Program(program.to_path_buf())),
         };
-        let deadline = deadline.to_string();
-        let arguments = ["hook", target.name, "--event", event, "--deadline", &deadline];
+        let seconds = deadline.to_string();
+        let arguments = ["hook", target.name, "--event", event, "--deadline", &seconds];
         let arguments = arguments.map(str::to_owned).to_vec();
-        Ok(Self { registration, program, arguments, timeout })
+        let script = match (registration.gate, target.refusing) {
+            (false, _) => vec![SILENT.to_owned()],
+            (true, Refusing::Exit) => vec![REFUSING.to_owned()],
+            (true, Refusing::ItsWay) => its_way(target, event),
+        };
+        Ok(Self { registration, program, arguments, timeout, deadline, script })
     }
 
     /// As one line for a shell.
     pub(crate) fn line(&self) -> String {
-        let script = if self.registration.gate { REFUSING } else { SILENT };
-        let words = [SHELL, "-c", script, &self.program].into_iter();
+        let script = self.script.iter().map(String::as_str);
+        let words = [SHELL, "-c"].into_iter().chain(script).chain([&*self.program]);
         let words = words.chain(self.arguments.iter().map(String::as_str));
         words.map(words::quote).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// A refusal in the host's own way, and the script that gives it.
+fn its_way(target: &Target, event: &str) -> Vec<String> {
+    let Some(host) = tollgate_hosts::by_name(target.name) else { return vec![REFUSING.to_owned()] };
+    let refusal = host.refusal(Some(event), NO_ANSWER);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    let (output, error) = (text(&refusal.stdout), text(&refusal.stderr));
+    vec![REFUSING_ITS_WAY.to_owned(), refusal.code.to_string(), output, error]
 }
 
 /// Whether a line is a call of Tollgate for this host: one of ours, of today or of an older form, or the
@@ -108,8 +137,10 @@ pub(crate) fn is_ours(host: &str, line: &str) -> bool {
     let Some(words) = words::split(line) else { return false };
     let words: Vec<_> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        [SHELL, "-c", script, _, arguments @ ..] => {
-            script.contains("\"$0\" \"$@\"") && is_our_call(host, arguments)
+        // Before the program there may be more for the script.
+        [SHELL, "-c", script, rest @ ..] => {
+            let mut calls = (1..rest.len()).filter_map(|at| rest.get(at..));
+            script.contains("\"$@\"") && calls.any(|arguments| is_our_call(host, arguments))
         }
         [program, arguments @ ..] => is_ours_direct(host, program, arguments),
         [] => false,

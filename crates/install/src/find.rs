@@ -241,9 +241,8 @@ impl Examination<'_> {
     fn plugin(&self, path: &Path, installed: &mut Installed) -> Result<(), InstallError> {
         let Some(text) = file::read_text(path)? else { return Ok(()) };
         let Some(folders) = scripts::folders(&text) else { return Ok(()) };
-        let program = self.here.program.to_string_lossy();
-        let expected = self.here.plugin();
-        let expected = expected.map(|it| scripts::plugin(self.target, it, &program, folders));
+        let call = self.events.first().and_then(|event| self.call(event.event));
+        let expected = call.map(|call| scripts::plugin(self.target, &call, folders));
         installed.commands.push(Configured {
             event: "plugin".to_owned(),
             gate: true,

@@ -6,7 +6,6 @@ use std::path::Path;
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use serde::de::IgnoredAny;
 use serde_json::{Map, Number, Value};
 
 use crate::InstallError;
@@ -47,7 +46,7 @@ pub(crate) fn parse<'a>(
         Some(ast::Value::Object(object)) => {
             if syntax == Syntax::Strict {
                 // The reader takes a little more than the standard has.
-                serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
+                serde_json::from_str::<Value>(text).map_err(|error| {
                     let problem = error.to_string();
                     let problem = problem.split(" at line ").next().unwrap_or_default();
                     failed(byte_at(text, error.line(), error.column()), problem.to_owned())
@@ -89,8 +88,8 @@ fn items(
     range: jsonc_parser::common::Range,
     items: impl Iterator<Item = jsonc_parser::common::Range>,
 ) -> Items {
-    let items: Vec<Range<usize>> = items.map(|it| it.start..it.end).collect();
-    Items { open: range.start + 1, close: range.end.saturating_sub(1), items }
+    let each: Vec<Range<usize>> = items.map(|it| it.start..it.end).collect();
+    Items { open: range.start + 1, close: range.end.saturating_sub(1), each }
 }
 
 /// The last value of a key, which is the one that counts, and where it stands among the others.

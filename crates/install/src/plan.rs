@@ -20,7 +20,7 @@ use crate::{InstallError, Surroundings, file, scripts};
 /// let claude = Target::by_name("claude")?;
 ///
 /// let plan = install(claude, Layer::User, &here)?;
-/// assert!(plan.diff().contains("+          \"command\": \"/usr/bin/tollgate\""));
+/// assert!(plan.diff().contains("+            \"command\": \"/usr/bin/tollgate\""));
 /// plan.apply()?;
 /// assert!(install(claude, Layer::User, &here)?.is_empty());
 ///
@@ -88,10 +88,10 @@ pub fn registrations(target: &Target) -> Result<Vec<Registration>, InstallError>
     let events = tollgate_hosts::by_name(target.name).map_or(&[][..], |host| host.events);
     let registered: Vec<_> =
         events.iter().filter(|event| event.registered).map(Registration::from).collect();
-    match registered.is_empty() {
-        true => Err(InstallError::NoEvents { title: target.title }),
-        false => Ok(registered),
+    if registered.is_empty() {
+        return Err(InstallError::NoEvents { title: target.title });
     }
+    Ok(registered)
 }
 
 /// Plans to put Tollgate into a host, or to bring it up to date there. Nothing is changed by planning.
@@ -116,7 +116,7 @@ pub fn install_for(
         }
         Form::Toml => Document::toml(target, &path).install(file::read_text(&path)?, &calls)?,
         Form::Scripts => install_scripts(target, &path, &calls)?,
-        Form::Plugin => install_plugin(target, &path, here, &calls)?,
+        Form::Plugin => install_plugin(target, &path, &calls)?,
     };
     Ok(Plan { edits })
 }
@@ -383,13 +383,8 @@ fn install_scripts(
     Ok(edits)
 }
 
-fn install_plugin(
-    target: &Target,
-    path: &Path,
-    here: &Surroundings,
-    calls: &[Call],
-) -> Result<Vec<Edit>, InstallError> {
-    let (Some(call), Some(text)) = (calls.first(), here.plugin()) else {
+fn install_plugin(target: &Target, path: &Path, calls: &[Call]) -> Result<Vec<Edit>, InstallError> {
+    let Some(call) = calls.first() else {
         return Err(InstallError::NoEvents { title: target.title });
     };
     let before = file::read_text(path)?;
@@ -402,7 +397,7 @@ fn install_plugin(
             return Err(InstallError::refused(path, problem));
         }
     };
-    let after = scripts::plugin(target, text, &call.program, folders);
+    let after = scripts::plugin(target, call, folders);
     if before.as_deref() == Some(&*after) {
         return Ok(Vec::new());
     }

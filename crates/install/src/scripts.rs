@@ -59,9 +59,10 @@ exit 0
     }
 }
 
-/// A plugin. Where its text names the program like this, the path is put there.
-pub(crate) fn plugin(target: &Target, text: &str, program: &str, folders: usize) -> String {
-    let program = serde_json::Value::String(program.to_owned()).to_string();
-    let text = text.replace("\"TOLLGATE_PROGRAM\"", &program);
-    format!("{}{text}", mark("//", target, folders))
+/// The plugin of a host that calls no commands.
+pub(crate) fn plugin(target: &Target, call: &Call, folders: usize) -> String {
+    let seconds = call.deadline.to_string();
+    // It tells the event itself.
+    let command = [&*call.program, "hook", target.name, "--deadline", &seconds];
+    format!("{}{}", mark("//", target, folders), tollgate_hosts::opencode::plugin(&command))
 }

@@ -44,9 +44,10 @@ impl Settings<'_> {
             event: hook.event.to_owned(),
             command: self.command(hook.entry),
             ours: self.is_ours(hook.entry),
-            whole: match hook.alone {
-                true => json::value(hook.element),
-                false => Value::Object(json::plain(hook.entry)),
+            whole: if hook.alone {
+                json::value(hook.element)
+            } else {
+                Value::Object(json::plain(hook.entry))
             },
         });
         Ok(hooks.collect())
@@ -261,10 +262,10 @@ impl Settings<'_> {
         }
         // The version came with the hooks, where it stands behind them.
         let is_first = json::last(root, "version").is_some_and(|(index, value)| {
-            index == 1 && json::value(value) == json!(1) && items.items.len() == 2
+            index == 1 && json::value(value) == json!(1) && items.each.len() == 2
         });
         let blank = |range: std::ops::Range<usize>| text.get(range).map(str::trim);
-        match items.items.as_slice() {
+        match items.each.as_slice() {
             [hooks, version] if is_first => {
                 hooks.start != items.open
                     && blank(items.open..hooks.start) == Some("")

@@ -19,7 +19,7 @@ pub(crate) struct Items {
     /// Before the bracket that closes.
     pub(crate) close: usize,
     /// Each item.
-    pub(crate) items: Vec<Range<usize>>,
+    pub(crate) each: Vec<Range<usize>>,
 }
 
 /// How lines end and begin.
@@ -35,14 +35,14 @@ impl Layout {
     pub(crate) fn of(text: &str, items: &Items) -> Self {
         let crlf =
             text.find('\n').is_some_and(|at| text.get(..at).is_some_and(|s| s.ends_with('\r')));
-        let first = items.items.first().and_then(|item| own_line(text, item.start));
+        let first = items.each.first().and_then(|item| own_line(text, item.start));
         let unit = first.filter(|blanks| !blanks.is_empty()).unwrap_or("  ").to_owned();
         Self { newline: if crlf { "\r\n" } else { "\n" }, unit }
     }
 
     /// What a line with an item of these begins with.
     pub(crate) fn indent(&self, text: &str, items: &Items) -> String {
-        let beside = items.items.last().and_then(|item| own_line(text, item.start));
+        let beside = items.each.last().and_then(|item| own_line(text, item.start));
         match beside {
             Some(blanks) => blanks.to_owned(),
             None => format!("{}{}", leading(text, items.open), self.unit),
@@ -116,7 +116,7 @@ fn is_comma(text: &str, at: usize) -> bool {
 
 /// Adds an item. Its first line is not to be indented, and its others are.
 pub(crate) fn add(text: &str, items: &Items, indent: &str, layout: &Layout, item: &str) -> String {
-    let Some(last) = items.items.last() else {
+    let Some(last) = items.each.last() else {
         return with(text, &[(items.open..items.open, item)]);
     };
     let line = format!("{}{indent}{item}", layout.newline);
@@ -132,8 +132,8 @@ pub(crate) fn add(text: &str, items: &Items, indent: &str, layout: &Layout, item
 
 /// Takes an item out.
 pub(crate) fn remove(text: &str, items: &Items, index: usize) -> String {
-    let Some(item) = items.items.get(index) else { return text.to_owned() };
-    let before = index.checked_sub(1).and_then(|index| items.items.get(index));
+    let Some(item) = items.each.get(index) else { return text.to_owned() };
+    let before = index.checked_sub(1).and_then(|index| items.each.get(index));
     // Behind a comma, where there is one: what is before that belongs to the item before.
     let after_before = before.map_or(items.open, |before| {
         let comma = next(text, before.end);
@@ -183,7 +183,7 @@ fn next_comma(text: &str, from: usize) -> usize {
 
 /// Whether brackets came with the only item that is in them.
 pub(crate) fn came_with(text: &str, items: &Items) -> bool {
-    let [item] = items.items.as_slice() else { return false };
+    let [item] = items.each.as_slice() else { return false };
     let only_blanks =
         |range: Range<usize>| text.get(range).is_some_and(|text| text.trim().is_empty());
     item.start != items.open

@@ -34,7 +34,6 @@ pub struct Surroundings {
     /// Tollgate's program, by its whole path.
     pub program: PathBuf,
     variables: BTreeMap<String, OsString>,
-    plugin: Option<String>,
 }
 
 impl Surroundings {
@@ -49,7 +48,6 @@ impl Surroundings {
             project: project.into(),
             program: program.into(),
             variables: BTreeMap::new(),
-            plugin: None,
         }
     }
 
@@ -67,17 +65,6 @@ impl Surroundings {
             }
         }
         self
-    }
-
-    /// With the plugin for a host that has no commands. The path of the program is put where its text has
-    /// the string `"TOLLGATE_PROGRAM"`.
-    pub fn with_plugin(mut self, text: impl Into<String>) -> Self {
-        self.plugin = Some(text.into());
-        self
-    }
-
-    pub(crate) fn plugin(&self) -> Option<&str> {
-        self.plugin.as_deref()
     }
 
     /// A variable that is set, and not to nothing.

@@ -57,11 +57,13 @@ pub struct Target {
     pub(crate) traces: &'static [&'static str],
     /// How a command is started.
     pub(crate) start: Start,
+    /// How to refuse where Tollgate gives no answer.
+    pub(crate) refusing: Refusing,
     /// For how long it waits at the most, whatever it is told: seconds.
     pub(crate) short: &'static [(&'static str, u64)],
     /// What in its configuration turns hooks off.
     pub(crate) switches: &'static [Switch],
-    /// How another hook can undo a refusal.
+    /// What another hook can undo.
     pub(crate) undoing: Option<&'static str>,
     pub(crate) needs: &'static [Need],
 }
@@ -193,6 +195,15 @@ pub(crate) enum Start {
     Script,
     /// From JavaScript.
     Plugin,
+}
+
+/// How a command refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusing {
+    /// By exit code 2 and a reason, at every gate.
+    Exit,
+    /// As the host has it for the event.
+    ItsWay,
 }
 
 /// What in a configuration turns hooks off.

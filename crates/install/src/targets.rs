@@ -2,8 +2,8 @@
 //! Windsurf and VS Code it is what their documents say.
 
 use crate::target::{
-    Field, Form, GateValue, Groups, Home, JsonForm, Layer, Need, Off, Place, Start, Switch, Syntax,
-    Target,
+    Field, Form, GateValue, Groups, Home, JsonForm, Layer, Need, Off, Place, Refusing, Start,
+    Switch, Syntax, Target,
 };
 
 /// What Codex reads: comments and commas too many make it ignore the whole file without a word (measured).
@@ -19,11 +19,7 @@ const fn json(under: Option<&'static str>, fields: &'static [Field]) -> JsonForm
     JsonForm { under, syntax: Syntax::Strict, versioned: false, groups: Groups::Bare, fields }
 }
 
-const fn at(path: &'static str, form: JsonForm) -> Option<Place> {
-    Some(local(path, form))
-}
-
-const fn local(path: &'static str, form: JsonForm) -> Place {
+const fn at(path: &'static str, form: JsonForm) -> Place {
     Place { path, form: Form::Json(form) }
 }
 
@@ -79,7 +75,8 @@ const fn droid(under: Option<&'static str>) -> JsonForm {
     JsonForm { syntax: Syntax::Comments, ..json(under, CLAUDE_LIKE) }
 }
 
-/// What it reads of JSON is not known, so whatever there may be is left as it is. With `failClosed` an empty answer is a refusal too: the command has to say `{"permission":"allow"}`.
+/// What it reads of JSON is not known, so whatever there may be is left as it is. With `failClosed` an
+/// empty answer is a refusal too: no opinion has to be `{}`.
 const CURSOR: JsonForm = JsonForm {
     syntax: Syntax::Loose,
     versioned: true,
@@ -110,11 +107,12 @@ pub(crate) static ALL: &[Target] = &[
         title: "Claude Code",
         programs: &["claude"],
         home: Home::by("CLAUDE_CONFIG_DIR", ".claude"),
-        user: at("settings.json", CLAUDE),
-        project: at(".claude/settings.json", CLAUDE),
-        also: &[(Layer::Project, local(".claude/settings.local.json", CLAUDE))],
+        user: Some(at("settings.json", CLAUDE)),
+        project: Some(at(".claude/settings.json", CLAUDE)),
+        also: &[(Layer::Project, at(".claude/settings.local.json", CLAUDE))],
         traces: &[],
         start: Start::Direct,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
         undoing: None,
@@ -134,12 +132,13 @@ pub(crate) static ALL: &[Target] = &[
         title: "Codex",
         programs: &["codex"],
         home: Home::by("CODEX_HOME", ".codex"),
-        user: at("hooks.json", CODEX),
-        project: at(".codex/hooks.json", CODEX),
+        user: Some(at("hooks.json", CODEX)),
+        project: Some(at(".codex/hooks.json", CODEX)),
         also: &[],
         traces: &[],
         start: BASH,
         // What it gives to the end of a session, whatever is configured.
+        refusing: Refusing::Exit,
         short: &[("SessionEnd", 3)],
         switches: &[],
         undoing: None,
@@ -159,11 +158,12 @@ pub(crate) static ALL: &[Target] = &[
         title: "Gemini CLI",
         programs: &["gemini"],
         home: Home::at(".gemini"),
-        user: at("settings.json", GEMINI),
-        project: at(".gemini/settings.json", GEMINI),
+        user: Some(at("settings.json", GEMINI)),
+        project: Some(at(".gemini/settings.json", GEMINI)),
         also: &[],
         traces: &[],
         start: BASH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[
             Switch { at: "/hooksConfig/enabled", is: Off::False },
@@ -180,11 +180,13 @@ pub(crate) static ALL: &[Target] = &[
         title: "GitHub Copilot CLI",
         programs: &["copilot"],
         home: Home::by("COPILOT_HOME", ".copilot"),
-        user: at("hooks/tollgate.json", COPILOT),
-        project: at(".github/hooks/tollgate.json", COPILOT),
+        user: Some(at("hooks/tollgate.json", COPILOT)),
+        project: Some(at(".github/hooks/tollgate.json", COPILOT)),
         also: &[],
         traces: &[],
         start: Start::Shell(&["/bin/bash", "--norc", "--noprofile", "-c"]),
+        // A failure refuses a tool, and nothing else.
+        refusing: Refusing::ItsWay,
         short: &[],
         switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
         undoing: None,
@@ -198,14 +200,18 @@ pub(crate) static ALL: &[Target] = &[
         title: "Qwen Code",
         programs: &["qwen"],
         home: Home::by("QWEN_HOME", ".qwen"),
-        user: at("settings.json", QWEN),
-        project: at(".qwen/settings.json", QWEN),
+        user: Some(at("settings.json", QWEN)),
+        project: Some(at(".qwen/settings.json", QWEN)),
         also: &[],
         traces: &[],
         start: BASH,
+        // Exit code 2 with a text says nothing after a tool, and an allow of another hook undoes it before.
+        refusing: Refusing::ItsWay,
         short: &[],
         switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
-        undoing: Some("an explicit allow of any other hook undoes a refusal"),
+        undoing: Some(
+            "what Tollgate only asks about goes on if this one allows it; a refusal holds",
+        ),
         needs: &[in_project(
             "where folder trust is on, Qwen Code reads the settings of folders that you trust",
         )],
@@ -220,6 +226,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: SH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -230,18 +237,19 @@ pub(crate) static ALL: &[Target] = &[
         title: "Factory Droid",
         programs: &["droid"],
         home: Home::at(".factory"),
-        user: at("settings.json", droid(Some("hooks"))),
-        project: at(".factory/hooks.json", droid(None)),
+        user: Some(at("settings.json", droid(Some("hooks")))),
+        project: Some(at(".factory/hooks.json", droid(None))),
         also: &[
-            (Layer::User, local("hooks.json", droid(None))),
-            (Layer::Project, local(".factory/settings.json", droid(Some("hooks")))),
+            (Layer::User, at("hooks.json", droid(None))),
+            (Layer::Project, at(".factory/settings.json", droid(Some("hooks")))),
         ],
         traces: &[],
         start: SH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[Switch { at: "/hooksDisabled", is: Off::True }],
         undoing: Some(
-            "of several explicit decisions the first one counts: an allow that is configured before",
+            "if this one stands before Tollgate and allows, what Tollgate rewrites is not rewritten; a refusal holds",
         ),
         needs: &[],
     },
@@ -255,6 +263,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: Start::Script,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -276,6 +285,7 @@ pub(crate) static ALL: &[Target] = &[
         also: &[],
         traces: &[],
         start: Start::Plugin,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -286,11 +296,12 @@ pub(crate) static ALL: &[Target] = &[
         title: "Cursor",
         programs: &["cursor", "cursor-agent"],
         home: Home::at(".cursor"),
-        user: at("hooks.json", CURSOR),
-        project: at(".cursor/hooks.json", CURSOR),
+        user: Some(at("hooks.json", CURSOR)),
+        project: Some(at(".cursor/hooks.json", CURSOR)),
         also: &[],
         traces: &[],
         start: SH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -301,11 +312,12 @@ pub(crate) static ALL: &[Target] = &[
         title: "Windsurf",
         programs: &["windsurf"],
         home: Home::at(".codeium/windsurf"),
-        user: at("hooks.json", WINDSURF),
-        project: at(".windsurf/hooks.json", WINDSURF),
+        user: Some(at("hooks.json", WINDSURF)),
+        project: Some(at(".windsurf/hooks.json", WINDSURF)),
         also: &[],
         traces: &[],
         start: BASH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,
@@ -313,14 +325,15 @@ pub(crate) static ALL: &[Target] = &[
     },
     Target {
         name: "vscode",
-        title: "VS Code",
+        title: "Visual Studio Code",
         programs: &["code", "code-insiders"],
         home: Home::by("COPILOT_HOME", ".copilot"),
-        user: at("hooks/tollgate-vscode.json", VSCODE),
-        project: at(".github/hooks/tollgate-vscode.json", VSCODE),
+        user: Some(at("hooks/tollgate-vscode.json", VSCODE)),
+        project: Some(at(".github/hooks/tollgate-vscode.json", VSCODE)),
         also: &[],
         traces: &[".vscode", ".config/Code"],
         start: SH,
+        refusing: Refusing::Exit,
         short: &[],
         switches: &[],
         undoing: None,

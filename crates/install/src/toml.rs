@@ -95,7 +95,7 @@ impl Tables<'_> {
             || failed(hooks.span().start, "`hooks` is not written as `[[hooks]]`".to_owned());
         let DeValue::Array(elements) = hooks.get_ref() else { return Err(other()) };
         let mut tables = Vec::new();
-        for element in elements.iter() {
+        for element in elements {
             let header = element.span();
             let DeValue::Table(table) = element.get_ref() else { return Err(other()) };
             if !text.get(header.clone()).is_some_and(|it| it.starts_with("[[")) {

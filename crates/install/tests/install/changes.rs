@@ -9,7 +9,7 @@ use tollgate_install::{
     InstallError, Layer, Registration, Surroundings, Target, install_for, uninstall,
 };
 
-use crate::{Machine, PLUGIN, events};
+use crate::{Machine, events};
 
 fn target(name: &str) -> &'static Target {
     Target::by_name(name).unwrap()
@@ -61,8 +61,7 @@ fn another_program_and_other_events_are_brought_up_to_date() {
         let layer = if target.name == "kimi" { Layer::User } else { Layer::Project };
         let before = machine.everything();
         let old =
-            Surroundings::new(&machine.here.home, &machine.here.project, "/old/it's/tollgate")
-                .with_plugin(PLUGIN);
+            Surroundings::new(&machine.here.home, &machine.here.project, "/old/it's/tollgate");
         let mut wanted = events(target);
         wanted.push(Registration::tells("OfOldTimes"));
         install_for(target, layer, &old, &wanted).unwrap().apply().unwrap();
@@ -288,7 +287,10 @@ fn a_plugin_knows_the_program() {
     let plan = install_for(opencode, Layer::Project, &machine.here, &wanted).unwrap();
     let text = String::from_utf8(plan.edits[0].after.clone().unwrap()).unwrap();
     let program = serde_json::to_string(machine.here.program.to_str().unwrap()).unwrap();
-    assert!(text.contains(&format!("export const program = {program};")), "{text}");
+    assert!(
+        text.contains(&format!("[{program},\"hook\",\"opencode\",\"--deadline\",\"50\"]")),
+        "{text}"
+    );
     let path = opencode.place(Layer::Project, &machine.here).unwrap();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "export const mine = 1\n").unwrap();

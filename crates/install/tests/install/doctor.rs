@@ -1,6 +1,7 @@
 //! What is found on a machine.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 use tollgate_install::{CommandLine, Layer, Target, examine, find, install_for, uninstall};
@@ -21,7 +22,6 @@ fn an_agent_is_found_by_its_program_or_its_folder() {
         find(&machine.here).iter().map(|found| (found.target.name, found.is_here())).collect()
     };
     assert_eq!(names(&machine), [("gemini", true)]);
-    use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(bin.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(names(&machine), [("codex", true), ("gemini", true)]);
     let found = find(&machine.here);

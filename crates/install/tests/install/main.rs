@@ -14,24 +14,9 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tollgate_install::{Layer, Registration, Surroundings, Target, registrations};
 
-/// A plugin that names the program.
-const PLUGIN: &str = "export const program = \"TOLLGATE_PROGRAM\";\n";
-
-/// The events of a host. Where Tollgate knows them, these are what it registers.
+/// The events of a host that Tollgate is registered for.
 fn events(target: &Target) -> Vec<Registration> {
-    if let Ok(events) = registrations(target) {
-        return events;
-    }
-    let (gate, tells): (&[_], &[_]) = match target.name {
-        "gemini" => (&["BeforeTool", "AfterTool", "BeforeAgent"], &["SessionStart", "SessionEnd"]),
-        "copilot" => (&["preToolUse", "userPromptSubmitted"], &["sessionStart", "agentStop"]),
-        "cursor" => (&["preToolUse", "beforeReadFile"], &["stop", "sessionStart"]),
-        "windsurf" => (&["pre_run_command", "pre_write_code"], &["post_run_command"]),
-        "cline" => (&["PreToolUse", "UserPromptSubmit"], &["PostToolUse", "TaskStart"]),
-        _ => (&["PreToolUse", "UserPromptSubmit"], &["SessionStart", "SessionEnd", "Stop"]),
-    };
-    let gate = gate.iter().map(|event| Registration::gate(event));
-    gate.chain(tells.iter().map(|event| Registration::tells(event))).collect()
+    registrations(target).unwrap()
 }
 
 /// A machine of its own.
@@ -47,7 +32,7 @@ impl Machine {
         fs::create_dir(&home).unwrap();
         fs::create_dir(&project).unwrap();
         let program = folder.path().join("bin/tollgate");
-        let here = Surroundings::new(home, project, program).with_plugin(PLUGIN);
+        let here = Surroundings::new(home, project, program);
         Self { folder, here }
     }
 

@@ -4,11 +4,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use tollgate_hosts::{Output, Verdict};
 use tollgate_install::{
     CommandLine, Configured, Layer, Surroundings, Target, examine, install_for,
 };
 
-use crate::{Machine, PLUGIN, cases, events, layers, word};
+use crate::{Machine, cases, events, layers, word};
 
 /// What becomes of Tollgate.
 const FAILURES: &[(&str, Option<&str>)] = &[
@@ -62,8 +63,9 @@ fn run(command: &CommandLine, input: &str) -> Ran {
     Ran { code: output.status.code(), stdout, stderr }
 }
 
-/// A gate and one that tells, of each host that runs commands of ours by a shell, as they are configured.
-fn wrapped(machine: &Machine) -> Vec<(&'static Target, Configured)> {
+/// So many gates and one that tells, of each host that runs commands of ours by a shell, as they are
+/// configured.
+fn wrapped(machine: &Machine, gate_count: usize) -> Vec<(&'static Target, Configured)> {
     let mut all = Vec::new();
     for target in Target::all() {
         let events = events(target);
@@ -72,7 +74,7 @@ fn wrapped(machine: &Machine) -> Vec<(&'static Target, Configured)> {
         let found = examine(target, &machine.here, &events);
         let commands = found.layers.into_iter().flat_map(|layer| layer.commands);
         let (gates, tell): (Vec<_>, Vec<_>) = commands.partition(|command| command.gate);
-        for command in gates.into_iter().take(1).chain(tell.into_iter().take(1)) {
+        for command in gates.into_iter().take(gate_count).chain(tell.into_iter().take(1)) {
             assert!(command.is_current, "{}: {command:?}", target.name);
             match command.command {
                 CommandLine::Shell { .. } | CommandLine::Script(_) => all.push((target, command)),
@@ -80,7 +82,8 @@ fn wrapped(machine: &Machine) -> Vec<(&'static Target, Configured)> {
             }
         }
     }
-    assert_eq!(all.len(), 20, "all but Claude Code and OpenCode");
+    let hosts: std::collections::BTreeSet<_> = all.iter().map(|(target, _)| target.name).collect();
+    assert_eq!(hosts.len(), 10, "all but Claude Code and OpenCode");
     all
 }
 
@@ -90,7 +93,7 @@ fn machines() -> Vec<Machine> {
         let mut machine = Machine::new();
         let (home, project) = (machine.here.home.clone(), machine.here.project.clone());
         let program: PathBuf = machine.path().join(name);
-        machine.here = Surroundings::new(home, project, program).with_plugin(PLUGIN);
+        machine.here = Surroundings::new(home, project, program);
         machine
     };
     names.map(with).into()
@@ -99,19 +102,40 @@ fn machines() -> Vec<Machine> {
 #[test]
 fn a_gate_refuses_whatever_is_no_answer() {
     for machine in machines() {
-        let commands = wrapped(&machine);
+        let commands = wrapped(&machine, 10);
         for (what, script) in FAILURES {
             put(&machine.here.program, *script);
             for (target, command) in commands.iter().filter(|(_, command)| command.gate) {
                 let ran = run(&command.command, "{}");
                 let told = format!("{} {what}: {} {}", target.name, ran.stdout, ran.stderr);
+                // By the rules of the host.
+                let host = tollgate_hosts::by_name(target.name).unwrap();
+                let output = Output {
+                    code: ran.code.unwrap(),
+                    stdout: ran.stdout.clone().into_bytes(),
+                    stderr: ran.stderr.clone().into_bytes(),
+                };
+                let event = host.event(&command.event).unwrap();
+                let reply = host.wire.read_answer(event, &output);
+                let verdict = reply.unwrap_or_else(|error| panic!("{told}: {error}")).verdict;
+                assert_eq!(verdict, Verdict::Refuse, "{told}");
                 if let CommandLine::Script(_) = command.command {
                     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).expect(&told);
                     assert_eq!(answer["cancel"], true, "{told}");
                     assert!(answer["errorMessage"].as_str().unwrap().contains("refused"), "{told}");
+                } else if target.name == "copilot" || target.name == "qwen" {
+                    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).expect(&told);
+                    assert!(answer.to_string().contains("Tollgate gave no answer"), "{told}");
                 } else {
                     assert_eq!(ran.code, Some(2), "{told}");
                     assert!(ran.stderr.contains("refused: Tollgate gave no answer"), "{told}");
+                }
+                if target.name == "qwen" && command.event == "PreToolUse" {
+                    let answer: serde_json::Value = serde_json::from_str(&ran.stderr).expect(&told);
+                    assert_eq!(
+                        answer["continue"], false,
+                        "no other hook's allow undoes it: {told}"
+                    );
                 }
             }
         }
@@ -121,7 +145,7 @@ fn a_gate_refuses_whatever_is_no_answer() {
 #[test]
 fn what_only_tells_is_never_refused() {
     for machine in machines() {
-        let commands = wrapped(&machine);
+        let commands = wrapped(&machine, 1);
         for (what, script) in FAILURES {
             put(&machine.here.program, *script);
             for (target, command) in commands.iter().filter(|(_, command)| !command.gate) {
@@ -136,7 +160,7 @@ fn what_only_tells_is_never_refused() {
 #[test]
 fn an_answer_is_passed_on() {
     for machine in machines() {
-        let commands = wrapped(&machine);
+        let commands = wrapped(&machine, 1);
         let seen = machine.path().join("seen");
         let record = format!("cat > '{0}'; printf '%s\\n' \"$@\" >> '{0}'\n", seen.display());
         for (target, command) in commands {
@@ -174,7 +198,7 @@ fn an_answer_is_passed_on() {
 #[test]
 fn every_shell_reads_the_line() {
     let machine = &machines()[1];
-    let commands = wrapped(machine);
+    let commands = wrapped(machine, 1);
     let shells = [
         "/bin/sh",
         "/bin/bash",
@@ -204,7 +228,7 @@ fn an_answer_may_be_long() {
     let machine = &machines()[0];
     put(&machine.here.program, Some("cat; exit 0"));
     let input = "x".repeat(1_000_000);
-    for (target, command) in wrapped(machine) {
+    for (target, command) in wrapped(machine, 1) {
         assert!(run(&command.command, &input).stdout.trim_end() == input, "{}", target.name);
     }
 }
@@ -229,6 +253,13 @@ fn claude_starts_the_program_itself_and_refuses_failures() {
         assert_eq!(on_failure, event.gate.then_some("block"), "{}", event.event);
     }
     assert!(settings["hooks"].get("WorktreeCreate").is_none());
+}
+
+#[test]
+fn hosts_are_the_same_everywhere() {
+    let ours: Vec<_> = Target::all().iter().map(|it| (it.name, it.title)).collect();
+    let all: Vec<_> = tollgate_hosts::ALL.iter().map(|it| (it.name, it.title)).collect();
+    assert_eq!(ours, all);
 }
 
 #[test]

@@ -314,7 +314,7 @@ class Qwen(Agent):
         s.write(s.home, ".qwen/settings.json", json.dumps({
             "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
             "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
-            "general": {"enableAutoUpdate": False, "disableAutoUpdate": True, "disableUpdateNag": True},
+            "general": {"enableAutoUpdate": False}, "$version": 4,
             "mcpServers": {"demo": server(s)},
         }, indent=2))
 

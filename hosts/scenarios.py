@@ -240,14 +240,8 @@ SCENARIOS = [
     fault("failed", "Tollgate ends with exit code 1 and says nothing", "fail:"),
     fault("missing", "Tollgate is gone", "remove:"),
     fault("garbled", "Tollgate's program is damaged", "garble:"),
-    {
-        "name": "starved", "about": "Tollgate gets next to no memory",
-        "files": {CONFIG + "policy.star": NO_AFTER},
-        "steps": [{"shell": "touch before"}] + [
-            {"shell": "touch after-%d" % kib, "first": ["starve:%d" % kib]} for kib in (2000, 20000, 60000, 200000)
-        ],
-        "expect": [("made", "before")] + [("not made", "after-%d" % kib) for kib in (2000, 20000, 60000, 200000)], "each": True,
-    },
+    # Less than it takes to start, and more and more of what it takes to answer.
+    *[fault("starved-%dM" % mib, "Tollgate gets %d MiB of memory" % mib, "starve:%d" % (1024 * mib)) for mib in (2, 20, 60, 200)],
     {
         "name": "broken", "about": "the person's hook file does not parse",
         "files": {CONFIG + "policy.star": "policy.deny(\n"},
@@ -281,7 +275,7 @@ SCENARIOS = [
         ],
         "expect": [
             ("not made", "~/.local/state/tollgate/trust.json"), ("kept", CONFIG + "policy.star"), ("kept", ".tollgate/policy.star"),
-            ("not made", "~/.config/tollgate/hooks/own.md"), ("not made", ".tollgate/hooks/own.md"), ("kept", "~/{settings}"), ("told", "ollgate"),
+            ("not made", "~/.config/tollgate/hooks/own.md"), ("not made", ".tollgate/hooks/own.md"), ("kept", "~/{settings}"), ("told", "by people, not by the agent"),
         ],
         "each": True,
     },

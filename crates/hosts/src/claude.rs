@@ -3,17 +3,11 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-use tollgate_core::context::SessionInfo;
-use tollgate_core::event::Args;
-use tollgate_core::{EventRef, Kind};
+use tollgate_core::Kind;
 
-use crate::fields::{self, Fields, Names};
-use crate::form::{self, Rules};
-use crate::host::{Form, Forms, Host, HostEvent, Incoming, Wire};
+use crate::form::{ClaudeLike, Rules};
+use crate::host::{Form, Forms, Host, HostEvent};
 use crate::mcp::McpNames;
-use crate::output::{Output, WireError};
-use crate::reply::Reply;
 use crate::tools::{HostTool, Shape};
 
 /// Claude Code.
@@ -26,7 +20,7 @@ pub static HOST: Host = Host {
     mcp: McpNames::CLAUDE,
     project_variables: &["CLAUDE_PROJECT_DIR"],
     patience: Duration::from_mins(10),
-    wire: &Claude,
+    wire: &ClaudeLike(RULES),
 };
 
 /// Its events.
@@ -187,34 +181,3 @@ const RULES: Rules = Rules {
     rewrites: true,
     rewrite_needs_allow: false,
 };
-
-/// What Claude Code says and is told.
-struct Claude;
-
-impl Wire for Claude {
-    fn read_event(
-        &self,
-        host: &'static Host,
-        event: &'static HostEvent,
-        input: Args,
-    ) -> Result<Incoming, WireError> {
-        Fields::new(host, &Names::SNAKE, input).read(event)
-    }
-
-    fn write_event(
-        &self,
-        host: &'static Host,
-        event: EventRef<'_>,
-        session: &SessionInfo,
-    ) -> Option<Value> {
-        fields::write(host, &Names::SNAKE, event, session)
-    }
-
-    fn write_answer(&self, event: &HostEvent, reply: &Reply) -> Output {
-        form::write(RULES, event, reply)
-    }
-
-    fn read_answer(&self, event: &HostEvent, output: &Output) -> Result<Reply, WireError> {
-        form::read(RULES, event, output)
-    }
-}

@@ -1,6 +1,6 @@
 //! Events as most hosts write them: one flat object, with a few names for each field.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tollgate_core::context::SessionInfo;
 use tollgate_core::event::{
     Agent, Args, CompactionPost, CompactionPre, Failure, ModelPost, ModelPre, Notification,
@@ -62,11 +62,15 @@ impl<'a> Fields<'a> {
     }
 
     fn get(&self, names: &[&str]) -> Option<&Value> {
-        names.iter().find_map(|name| self.input.get(*name)).filter(|value| !value.is_null())
+        names.iter().filter_map(|name| self.input.get(*name)).find(|value| !value.is_null())
     }
 
     fn text(&self, names: &[&str]) -> Option<String> {
-        self.get(names).and_then(Value::as_str).map(ToOwned::to_owned)
+        match self.get(names)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
     }
 
     /// A text, also one in parts, or in a field of its own.
@@ -84,6 +88,13 @@ impl<'a> Fields<'a> {
         self.text(self.names.agent)
             .filter(|id| !id.is_empty())
             .map_or_else(Agent::default, |id| Agent { id, depth: 1 })
+    }
+
+    fn model(&self) -> Option<String> {
+        self.text(&["model"]).or_else(|| {
+            let request = self.get(&["llm_request"])?;
+            request.get("model").and_then(Value::as_str).map(ToOwned::to_owned)
+        })
     }
 
     /// The event.
@@ -106,7 +117,7 @@ impl<'a> Fields<'a> {
         result: Option<&Value>,
     ) -> Result<Vec<Part>, WireError> {
         let agent = self.agent();
-        let model = self.text(&["model"]);
+        let model = self.model();
         let kind = || self.text(self.names.agent_type).unwrap_or_default();
         let steps = || {
             let messages = self.get(&["llm_request"]).and_then(|request| request.get("messages"));
@@ -206,7 +217,7 @@ impl<'a> Fields<'a> {
             let call = ToolCall {
                 id: self.text(names.call),
                 agent: self.agent(),
-                model: self.text(&["model"]),
+                model: self.model(),
                 ..call
             };
             Part { event: of(call), tool }
@@ -327,8 +338,14 @@ pub(crate) fn write(
             put("reason", "other".into());
             (&event.agent, &event.model)
         }
-        EventRef::ModelPre(event) => (&event.agent, &event.model),
-        EventRef::ModelPost(event) => (&event.agent, &event.model),
+        EventRef::ModelPre(event) => {
+            put("llm_request", request(event.steps, event.model.as_deref()));
+            (&event.agent, &event.model)
+        }
+        EventRef::ModelPost(event) => {
+            put("llm_request", request(event.steps, event.model.as_deref()));
+            (&event.agent, &event.model)
+        }
         _ => return None,
     };
     if agent.depth > 0 {
@@ -336,4 +353,11 @@ pub(crate) fn write(
     }
     put("model", model.clone().into());
     Some(Value::Object(fields))
+}
+
+/// A request to the model of which no more is known than how many messages it has.
+fn request(steps: u64, model: Option<&str>) -> Value {
+    const MOST_MESSAGES: u64 = 10_000;
+    let messages: Vec<_> = (0..steps.min(MOST_MESSAGES)).map(|_| json!({})).collect();
+    json!({"model": model, "messages": messages})
 }

@@ -4,11 +4,45 @@
 //! reason on standard error, and 2 for the exit code.
 
 use serde_json::{Map, Value, json};
-use tollgate_core::Kind;
+use tollgate_core::context::SessionInfo;
+use tollgate_core::event::Args;
+use tollgate_core::{EventRef, Kind};
 
-use crate::host::HostEvent;
+use crate::fields::{self, Fields, Names};
+use crate::host::{Host, HostEvent, Incoming, Wire};
 use crate::output::{Output, WireError};
 use crate::reply::{Reply, Rewritten, Verdict};
+
+/// What a host says and is told that has taken over the form.
+pub(crate) struct ClaudeLike(pub(crate) Rules);
+
+impl Wire for ClaudeLike {
+    fn read_event(
+        &self,
+        host: &'static Host,
+        event: &'static HostEvent,
+        input: Args,
+    ) -> Result<Incoming, WireError> {
+        Fields::new(host, &Names::SNAKE, input).read(event)
+    }
+
+    fn write_event(
+        &self,
+        host: &'static Host,
+        event: EventRef<'_>,
+        session: &SessionInfo,
+    ) -> Option<Value> {
+        fields::write(host, &Names::SNAKE, event, session)
+    }
+
+    fn write_answer(&self, event: &HostEvent, reply: &Reply) -> Output {
+        write(self.0, event, reply)
+    }
+
+    fn read_answer(&self, event: &HostEvent, output: &Output) -> Result<Reply, WireError> {
+        read(self.0, event, output)
+    }
+}
 
 /// How a host differs in what it makes of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +209,8 @@ fn answer(
         Some(Value::Object(own)) => own,
         Some(_) => return void("`hookSpecificOutput` is no object"),
     };
-    if rules.strict && own.keys().any(|name| !INNER.contains(&name.as_str())) {
+    let knows = |name: &str| INNER.contains(&name) && !only_outer(event.kind);
+    if rules.strict && own.keys().any(|name| !knows(name)) {
         return void("it has a field that is not known");
     }
     if rules.checks_event_name && !own.is_empty() && text(&own, "hookEventName") != Some(event.name)
@@ -186,6 +221,9 @@ fn answer(
     if let Some(context) = text(&own, "additionalContext") {
         reply.context.push(context.to_owned());
     }
+    if rules.strict && event.kind == Kind::ToolPre && stops(&outer) {
+        return void("it wants to end more than the call");
+    }
     let reason = text(&outer, "reason").unwrap_or_default().to_owned();
     match text(&outer, "decision") {
         Some("block") if event.kind != Kind::ToolPre || rules.block_refuses_tools => {
@@ -195,6 +233,7 @@ fn answer(
             let Reply { verdict, reason, .. } = refusal(event, reason);
             (reply.verdict, reply.reason) = (verdict, reason);
         }
+        Some("approve") if rules.strict => return void("there is no `approve`"),
         None | Some("block" | "approve") => {}
         Some(_) if rules.strict || rules.checks_event_name => return void("`decision` is none"),
         Some(_) => {}
@@ -206,6 +245,17 @@ fn answer(
         reply.rewrite = Some(Rewritten::Result(result));
     }
     Ok(reply)
+}
+
+/// Whether an event's answer has nothing of its own in it.
+const fn only_outer(kind: Kind) -> bool {
+    matches!(kind, Kind::Stop | Kind::SubagentStop | Kind::CompactionPre | Kind::CompactionPost)
+}
+
+/// Whether an answer says something about more than what it was asked about.
+fn stops(outer: &Map<String, Value>) -> bool {
+    outer.get("continue").and_then(Value::as_bool) == Some(false)
+        || outer.contains_key("stopReason")
 }
 
 /// What an answer decides about a call.
@@ -223,7 +273,12 @@ fn gate(rules: Rules, own: &mut Map<String, Value>, reply: &mut Reply) -> Result
     }
     let reason = text(own, "permissionDecisionReason").unwrap_or_default().to_owned();
     let rewrites = own.contains_key("updatedInput");
-    let verdict = match text(own, "permissionDecision") {
+    let decision = text(own, "permissionDecision").map(ToOwned::to_owned);
+    let allowed = decision.as_deref() == Some("allow");
+    let verdict = match decision.as_deref() {
+        None if rules.strict && (rewrites || !reason.is_empty()) => {
+            return void("it has no `permissionDecision`");
+        }
         Some("allow") if rules.strict && !rewrites => {
             return void("an allow without `updatedInput`");
         }
@@ -243,6 +298,7 @@ fn gate(rules: Rules, own: &mut Map<String, Value>, reply: &mut Reply) -> Result
         (reply.verdict, reply.reason) = (verdict, reason);
     }
     if rules.rewrites
+        && (allowed || !rules.rewrite_needs_allow)
         && let Some(input) = own.remove("updatedInput")
     {
         reply.rewrite = Some(Rewritten::Input(input));

@@ -36,6 +36,8 @@ mod result;
 mod tools;
 
 pub mod claude;
+pub mod codex;
+pub mod gemini;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
@@ -44,7 +46,7 @@ pub use reply::{Choices, Reply, Rewritten, Verdict};
 pub use tools::{HostTool, Shape};
 
 /// All hosts.
-pub static ALL: &[&Host] = &[&claude::HOST];
+pub static ALL: &[&Host] = &[&claude::HOST, &codex::HOST, &gemini::HOST];
 
 /// The host of this name.
 pub fn by_name(name: &str) -> Option<&'static Host> {

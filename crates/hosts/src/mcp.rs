@@ -16,6 +16,9 @@ impl McpNames {
     /// As Claude Code does it, and most others: `mcp__server__tool`.
     pub const CLAUDE: Self = Self { prefix: "mcp__", separator: "__" };
 
+    /// As Gemini CLI does it: `mcp_server_tool`.
+    pub const GEMINI: Self = Self { prefix: "mcp_", separator: "_" };
+
     /// The call of a tool that is none of the host's own. Where the word can be read in several ways,
     /// policies and matchers consider them all; where the host says which server it is, there is one.
     pub(crate) fn call(self, name: &str, server: Option<&str>, tool: Option<&str>) -> ToolCall {

@@ -156,6 +156,7 @@ impl Reply {
                 self.lost.push(format!("{title} cannot be refused this: {}", self.reason));
                 self.verdict = Verdict::Silent;
             }
+            Verdict::Resume if forms.resume == Form::Refused => self.verdict = Verdict::Refuse,
             Verdict::Resume if forms.resume != Form::Own => {
                 self.lost.push(format!("{title} cannot be made to go on here: {}", self.reason));
                 self.verdict = Verdict::Silent;
@@ -304,7 +305,8 @@ fn rewritten(incoming: &Incoming, outcomes: &[AnyOutcome]) -> Wanted {
 impl Rewritten {
     fn shown(&self) -> String {
         match self {
-            Self::Input(value) | Self::Result(value) => shown(value.clone()),
+            Self::Input(value) => shown(value.clone()),
+            Self::Result(value) => shown(result::seen(value)),
             Self::Prompt(text) => text.clone(),
         }
     }

@@ -34,7 +34,13 @@ pub enum Shape {
     Patch(&'static str),
     /// One, with a list of edits in this argument.
     Edits(&'static str),
+    /// One for each address in the text of this argument.
+    Urls(&'static str),
 }
+
+/// The most addresses that are looked for in a text. Where there are more, the call has none, which no
+/// guard of addresses lets pass.
+const MOST_URLS: usize = 1000;
 
 impl HostTool {
     /// A tool that is one call.
@@ -59,6 +65,13 @@ impl HostTool {
     fn theirs(&self, ours: &str) -> Option<&'static str> {
         self.args.iter().find(|(_, name)| *name == ours).map(|(theirs, _)| *theirs)
     }
+
+    /// The name that a call has it under, of several that mean the same.
+    fn theirs_in(&self, input: &Args, ours: &str) -> Option<&'static str> {
+        let given = |(theirs, name): &&(&str, &str)| *name == ours && input.contains_key(*theirs);
+        let given = self.args.iter().find(given).map(|(theirs, _)| *theirs);
+        given.or_else(|| self.theirs(ours))
+    }
 }
 
 /// The calls that a host's call of one of its tools comes to; never none.
@@ -69,8 +82,7 @@ pub(crate) fn translate(
     cwd: Option<&str>,
 ) -> Vec<ToolCall> {
     let native = as_it_is(host, tool.native, input);
-    let empty = Map::new();
-    let input = input.as_object().unwrap_or(&empty);
+    let input = &arguments(tool, input);
     let calls = match tool.shape {
         Shape::One | Shape::Edits(_) => vec![(tool.tool, renamed(tool, input))],
         Shape::Each(list) => each(tool, input, list),
@@ -80,6 +92,7 @@ pub(crate) fn translate(
             // which no guard of paths lets pass.
             _ => vec![(tool.tool, renamed(tool, input))],
         },
+        Shape::Urls(text) => urls(tool, input, text),
     };
     let finished = |(name, args): (&'static str, Args)| {
         let args = tools::lookup(name)
@@ -87,6 +100,21 @@ pub(crate) fn translate(
         ToolCall { args, native: Some(Arc::clone(&native)), ..ToolCall::new(name) }
     };
     calls.into_iter().map(finished).collect()
+}
+
+/// What a tool is called with. A host that hands over no more than a text means its first argument.
+fn arguments(tool: &HostTool, input: &Value) -> Args {
+    match (input, tool.shape) {
+        (Value::Object(input), _) => input.clone(),
+        (Value::String(_), Shape::Patch(name) | Shape::Each(name) | Shape::Urls(name)) => {
+            Map::from_iter([(name.to_owned(), input.clone())])
+        }
+        (Value::String(_), Shape::One | Shape::Edits(_)) => {
+            let first = tool.args.first();
+            first.map(|(name, _)| ((*name).to_owned(), input.clone())).into_iter().collect()
+        }
+        _ => Map::new(),
+    }
 }
 
 /// A call in the words it came in.
@@ -140,6 +168,22 @@ fn each(tool: &HostTool, input: &Args, list: &str) -> Vec<(&'static str, Args)> 
     }
 }
 
+/// One call for each address in a text; one without an address where there is none.
+fn urls(tool: &HostTool, input: &Args, text: &str) -> Vec<(&'static str, Args)> {
+    let words = input.get(text).and_then(Value::as_str).unwrap_or_default().split_whitespace();
+    let found: Vec<_> = words.filter(|word| word.contains("://")).take(MOST_URLS + 1).collect();
+    if found.is_empty() || found.len() > MOST_URLS {
+        return vec![(tool.tool, renamed(tool, input))];
+    }
+    let one = |url: &str| {
+        let mut args = renamed(tool, input);
+        args.insert("Url".to_owned(), url.into());
+        (tool.tool, args)
+    };
+    let stated = tool.theirs("Url").and_then(|name| input.get(name)).and_then(Value::as_str);
+    found.into_iter().chain(stated).map(one).collect()
+}
+
 /// Paths where the agent is, and the directory where it is at work, where the call leaves that to the
 /// host.
 fn placed(tool: &Tool, mut args: Args, cwd: Option<&str>) -> Args {
@@ -191,7 +235,7 @@ pub(crate) fn back(
     let mut input = input.as_object()?.clone();
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     for name in names.filter(|name| before.get(*name) != after.get(*name)) {
-        let theirs = match tool.theirs(name) {
+        let theirs = match tool.theirs_in(&input, name) {
             Some(theirs) => theirs,
             // The table's own, for which the host has no name.
             None if is_in_table(tool, name) => return None,
@@ -200,6 +244,11 @@ pub(crate) fn back(
         let value = after.get(name).cloned();
         match (tool.shape, value) {
             (Shape::Patch(_), _) => return None,
+            (Shape::Urls(text), value) if name == "Url" && !input.contains_key(theirs) => {
+                let (old, new) = (before.get(name)?.as_str()?, value.as_ref()?.as_str()?);
+                let changed = input.get(text)?.as_str()?.replace(old, new);
+                input.insert(text.to_owned(), changed.into());
+            }
             (Shape::Edits(list), Some(value)) if list == theirs => {
                 input.insert(theirs.to_owned(), native_chunks(tool, &value));
             }

@@ -139,6 +139,56 @@ fn its_rules_are_what_was_measured() {
     }
 }
 
+/// The same for the events that are not about a tool that is about to run: what was seen of an answer
+/// is whether the model was called at all, how often, and whether it was given the text.
+#[test]
+fn its_rules_are_what_was_measured_elsewhere() {
+    let mut tried = 0;
+    for (host, folder) in recorded() {
+        let Ok(text) = fs::read_to_string(folder.join("answers.json")) else { continue };
+        let answers: Vec<Value> = serde_json::from_str(&text).unwrap();
+        for answer in answers {
+            let case = answer["case"].as_str().unwrap();
+            let effect = &answer["effect"];
+            let (Some(code), Some(requests), Some(event)) = (
+                answer["exit"].as_i64(),
+                effect["model_requests"].as_u64(),
+                host.event(answer["event"].as_str().unwrap()),
+            ) else {
+                continue;
+            };
+            // What ends all is nothing that is said here, and what a result has to look like to be
+            // taken is not told by the answer.
+            let own_result = event.forms.rewrite == Form::Own && case == "updatedToolOutput";
+            if case.starts_with("continue") || effect["called"] != true || own_result {
+                continue;
+            }
+            let bytes = |name: &str| answer[name].as_str().unwrap_or_default().as_bytes().to_vec();
+            let code = i32::try_from(code).unwrap();
+            let output = Output { code, stdout: bytes("stdout"), stderr: bytes("stderr") };
+            let reply = host.wire.read_answer(event, &output).unwrap_or_default();
+            let given = effect["marker_in_requests"].as_array().is_some_and(|it| !it.is_empty());
+            let refused = reply.verdict == Verdict::Refuse;
+            let added = !reply.context.is_empty();
+            let (ours, theirs) = match event.kind {
+                Kind::TurnStart | Kind::ModelPre => ((refused, added), (requests == 0, given)),
+                Kind::SessionStart => ((false, added), (requests == 0, given)),
+                Kind::Stop => {
+                    ((reply.verdict == Verdict::Resume || added, false), (requests > 2, false))
+                }
+                Kind::ToolPost => {
+                    let told = refused || added || reply.rewrite.is_some();
+                    ((false, told), (false, given))
+                }
+                _ => continue,
+            };
+            tried += 1;
+            assert_eq!(ours, theirs, "{} {} at `{case}`: {reply:?}", host.name, event.name);
+        }
+    }
+    assert!(tried >= 10, "{tried} answers");
+}
+
 /// Whatever is said to a host, it understands: its own rules read from it what was meant.
 #[test]
 fn every_answer_is_understood() {

@@ -1,0 +1,168 @@
+//! Hook files of the agents that Tollgate stands behind: one form, in which they differ by data.
+//!
+//! What such an agent says to a hook and understands of its answers is in [`tollgate_hosts`], for
+//! Tollgate as its hook. Here it is the other way round: Tollgate runs hooks that were written for
+//! that agent, and says to them what the agent would.
+
+mod answer;
+mod condition;
+mod file;
+mod input;
+mod names;
+mod own;
+mod schemas;
+
+use std::time::Duration;
+
+use schemars::Schema;
+use serde_json::Value;
+use tollgate_core::context::SessionInfo;
+use tollgate_core::dialect::Layer;
+use tollgate_core::event::ToolCall;
+use tollgate_core::neutral::Neutral;
+use tollgate_core::patch::Rewrite;
+use tollgate_core::{Dialect, EventRef, Kind};
+use tollgate_hosts::{Host, HostEvent};
+
+pub use condition::Condition;
+
+use super::{
+    Call, Codec, Cwd, Decoded, EventName, FileDialect, Home, HookFile, Output, Shell, WireError,
+};
+use crate::diagnostic::Report;
+
+/// The hook files of an agent.
+#[derive(Debug)]
+pub struct HostDialect {
+    pub(super) dialect: Dialect,
+    pub(super) host: &'static Host,
+    /// Its events that hooks are asked about here.
+    pub(super) events: &'static [EventName],
+    pub(super) home: Home,
+    pub(super) shell: Shell,
+    pub(super) time: Duration,
+    pub(super) form: Form,
+    /// The variables that it gives to a hook.
+    pub(super) variables: fn(&Call<'_>) -> Vec<(&'static str, String)>,
+    /// What it would call, and with what, where none of its tools is simply the one that is called.
+    pub(super) instead: fn(&ToolCall) -> Option<(&'static str, Value)>,
+    /// What its own tool would have come to, for one that came to a text.
+    pub(super) result: fn(tool: &str, text: &str) -> Value,
+}
+
+/// Names of tools, and what else they are called in matchers.
+type Aliases = &'static [(&'static str, &'static [&'static str])];
+
+/// How the files of agents differ.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    /// Whether comments are read over, and a comma too many.
+    pub(super) comments: bool,
+    /// The time that a time-out is counted in.
+    pub(super) unit: Duration,
+    /// The field of the file, and its value, that switches all hooks off.
+    pub(super) off: Option<(&'static str, bool)>,
+    /// Keys beside the events, which are not about any hook.
+    pub(super) beside: &'static [&'static str],
+    pub(super) group: &'static [&'static str],
+    pub(super) handler: &'static [&'static str],
+    /// The characters of a matcher that is a list of names; any other makes it an expression.
+    pub(super) list: Option<&'static str>,
+    /// What tools are called in matchers beside their names.
+    pub(super) aliases: Aliases,
+    /// What matchers look at where the event is not about a tool: the field of what a hook reads.
+    pub(super) subjects: &'static [(Kind, &'static str)],
+}
+
+impl HostDialect {
+    /// The agent.
+    pub const fn host(&self) -> &'static Host {
+        self.host
+    }
+
+    /// The JSON Schema of the file, as far as it is about hooks.
+    pub fn file_schema(&self) -> Schema {
+        schemas::file(self)
+    }
+
+    /// The schema of what each handler reads.
+    pub fn input_schemas(&self) -> Vec<(&'static str, Schema)> {
+        schemas::inputs(self)
+    }
+
+    /// The schema of what each handler answers.
+    pub fn answer_schemas(&self) -> Vec<(&'static str, Schema)> {
+        schemas::answers(self)
+    }
+
+    /// The agent's own event of this kind.
+    fn host_event(&self, kind: Kind) -> Option<&'static HostEvent> {
+        self.name_of(kind).and_then(|name| self.host.event(name))
+    }
+
+    fn no_event(&self, what: &str) -> WireError {
+        let known: Vec<_> = self.events.iter().map(|event| event.name).collect();
+        let title = self.host.title;
+        WireError::new(format!("{title} has no event for {what}: it has {}", known.join(", ")))
+    }
+}
+
+impl FileDialect for HostDialect {
+    fn parse(&self, report: &mut Report, layer: Layer) -> Option<HookFile> {
+        file::parse(self, report, layer)
+    }
+
+    fn home(&self) -> Home {
+        self.home
+    }
+
+    fn shell(&self) -> Shell {
+        self.shell
+    }
+
+    fn cwd(&self) -> Cwd {
+        Cwd::OfTheProject
+    }
+
+    fn time(&self) -> Duration {
+        self.time
+    }
+}
+
+impl Codec for HostDialect {
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn events(&self) -> &'static [EventName] {
+        self.events
+    }
+
+    fn encode_event(&self, event: EventRef<'_>, session: &SessionInfo) -> Option<Value> {
+        input::encode(self, event, session)
+    }
+
+    fn environment(&self, _event: EventRef<'_>, call: &Call<'_>) -> Vec<(&'static str, String)> {
+        (self.variables)(call)
+    }
+
+    fn decode_event(&self, event: &str, input: Value) -> Result<Decoded, WireError> {
+        input::decode(self, event, input)
+    }
+
+    fn decode_answer(&self, event: Kind, output: &Output) -> Result<Neutral, WireError> {
+        answer::decode(self, event, output)
+    }
+
+    fn unwrap_rewrite(&self, event: EventRef<'_>, rewrite: Rewrite) -> Result<Rewrite, WireError> {
+        input::unwrap_rewrite(self, event, rewrite)
+    }
+
+    fn answer_to(&self, event: EventRef<'_>, output: &Output) -> Result<Neutral, WireError> {
+        answer::to(self, event, output)
+    }
+
+    fn encode_answer(&self, event: Kind, answer: &Neutral) -> Result<Output, WireError> {
+        answer::encode(self, event, answer)
+    }
+}

@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::{
-    check, completions, demo, events, fire, hook, init, list, man, run, schema, test, trust,
+    check, completions, convert, demo, events, fire, hook, init, list, man, run, schema, test,
+    translate, trust,
 };
 
 /// How wide a help is at the most.
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Init(init::Args),
     Run(run::Args),
     Demo(demo::Args),
+    Convert(convert::Args),
+    Translate(translate::Args),
     Schema(schema::Args),
     Events(events::Args),
     Completions(completions::Args),

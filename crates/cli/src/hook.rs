@@ -180,6 +180,7 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     let places = Places::of_this_process(Some(project));
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
     let mut setup = Setup::new(places).scripts(Starlark::new()).only(incoming.event.kind);
+    setup = setup.without(tollgate_config::dialect::run_by(incoming.host.name));
     // Hooks are asked one after the other: threads would only be started to be waited for.
     setup.executor = Executor::in_place();
     let settings = setup.settings.settings.clone();

@@ -54,6 +54,28 @@ pub fn of(dialect: Dialect) -> Option<&'static dyn FileDialect> {
     ALL.iter().copied().find(|format| format.dialect() == dialect)
 }
 
+/// The systems whose own files an agent runs itself, by the agent's name: under it, they are not run
+/// by Tollgate as well.
+///
+/// ```
+/// use tollgate_config::dialect::run_by;
+/// use tollgate_core::Dialect;
+///
+/// assert_eq!(run_by("copilot"), [Dialect::Claude]);
+/// assert_eq!(run_by("kimi"), []);
+/// ```
+pub fn run_by(agent: &str) -> &'static [Dialect] {
+    match agent {
+        // The second reads the settings of the first.
+        "claude" | "copilot" => &[Dialect::Claude],
+        "codex" => &[Dialect::Codex],
+        "gemini" => &[Dialect::Gemini],
+        "antigravity" => &[Dialect::HooksJson],
+        "polytoken" => &[Dialect::Polytoken],
+        _ => &[],
+    }
+}
+
 /// A file format of hooks.
 pub trait FileDialect: Codec {
     /// Reads a file. Everything that is wrong with it goes into the report; a file with an error

@@ -4,6 +4,7 @@
 //! the system or the person, or one of the project that was trusted, closes the gates that its
 //! dialect can close, with the problem as the reason. One that nobody has trusted yet is reported.
 
+mod alone;
 mod closed;
 mod find;
 mod missing;
@@ -33,6 +34,7 @@ use crate::settings;
 use crate::source::SourceFile;
 use crate::trust::{Change, Seal, Survey};
 
+pub use alone::command_hook;
 pub(crate) use closed::closed_for_all;
 pub use trusted::survey;
 

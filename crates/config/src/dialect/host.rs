@@ -95,6 +95,48 @@ impl HostDialect {
         schemas::answers(self)
     }
 
+    /// Which dialect it is.
+    pub(crate) const fn dialect_of(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Whether its handlers have a field of this name.
+    pub(crate) fn has_field(&self, name: &str) -> bool {
+        self.form.handler.contains(&name)
+    }
+
+    /// Whether hooks at an event that is about no tool can say which.
+    pub(crate) fn has_subject(&self, kind: Kind) -> bool {
+        self.form.subjects.iter().any(|(of, _)| *of == kind)
+    }
+
+    /// Whether it has a tool of this name, or one that is also called so.
+    pub(crate) fn knows_tool(&self, name: &str) -> bool {
+        self.host.tool(name).is_some()
+            || self.form.aliases.iter().any(|(_, others)| others.contains(&name))
+    }
+
+    /// A time as its files have it.
+    pub(crate) fn in_units(&self, time: Duration) -> Value {
+        let units = time.as_secs_f64() / self.form.unit.as_secs_f64();
+        if units.fract() == 0.0 && units < 1e9 {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole, and small
+            return (units as u64).into();
+        }
+        units.into()
+    }
+
+    /// A matcher for these names, some of which may be expressions.
+    pub(crate) fn matcher_of(&self, names: &[String], is_tool: bool) -> String {
+        let is_plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let joined = names.join("|");
+        let is_exact = !is_tool && names.len() == 1;
+        if is_exact || self.form.list.is_some() && names.iter().all(is_plain) {
+            return joined;
+        }
+        format!("^({joined})$")
+    }
+
     /// The agent's own event of this kind.
     fn host_event(&self, kind: Kind) -> Option<&'static HostEvent> {
         self.name_of(kind).and_then(|name| self.host.event(name))

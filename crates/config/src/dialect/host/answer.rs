@@ -42,7 +42,10 @@ pub(super) fn decode(
     if fields.get("continue").and_then(Value::as_bool) == Some(false) {
         return Ok(end(kind, &fields));
     }
-    let reply = dialect.host.wire.read_answer(event, output)?;
+    let reply = match dialect.host.wire.read_answer(event, output) {
+        Err(_) if !matches!(output.code, 0 | 2) => return Err(exit_code(output)),
+        reply => reply?,
+    };
     if output.code != 0 && !matches!(reply.verdict, Verdict::Refuse | Verdict::Resume) {
         return Err(exit_code(output));
     }

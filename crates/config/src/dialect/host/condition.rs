@@ -18,6 +18,7 @@ pub struct Condition {
     names: Names,
     rule: Option<Rule>,
     shown: Option<String>,
+    written: String,
 }
 
 impl fmt::Debug for Condition {
@@ -37,11 +38,16 @@ impl Condition {
     pub(super) fn new(
         dialect: &HostDialect,
         field: &'static str,
-        names: Names,
+        (names, written): (Names, String),
         rule: Option<(Rule, String)>,
     ) -> Self {
         let (rule, shown) = rule.unzip();
-        Self { aliases: dialect.form.aliases, field, names, rule, shown }
+        Self { aliases: dialect.form.aliases, field, names, rule, shown, written }
+    }
+
+    /// The matcher as its author wrote it.
+    pub(crate) fn written(&self) -> &str {
+        &self.written
     }
 
     /// The condition that the author wrote beside a matcher.
@@ -56,6 +62,11 @@ impl Condition {
         let names = if self.field == TOOL { self.all_names(name, input) } else { vec![name.into()] };
         names.iter().any(|name| self.names.mean(name))
             && self.rule.as_ref().is_none_or(|rule| rule.holds(&names, input))
+    }
+
+    /// Whether the matcher means this, whatever else is asked for.
+    pub(crate) fn names_hold(&self, input: &Value) -> bool {
+        Self { rule: None, ..self.clone() }.holds(input)
     }
 
     /// What a tool is called in matchers.

@@ -103,7 +103,8 @@ struct Reader<'r> {
 
 /// What a group says of all its handlers.
 struct Group {
-    names: Option<Names>,
+    /// What its matcher means, and the matcher as it is written.
+    names: Option<(Names, String)>,
     number: usize,
 }
 
@@ -217,10 +218,16 @@ impl Reader<'_> {
             *number += list.elements.len();
             return;
         }
-        let mut names = Some(Names::All);
+        let mut names = Some((Names::All, String::new()));
         for field in &group.properties {
             match field.name.as_str() {
-                "matcher" => names = self.matcher(event, &field.value),
+                "matcher" => {
+                    let written = match &field.value {
+                        Value::StringLit(text) => text.value.trim().to_owned(),
+                        _ => String::new(),
+                    };
+                    names = self.matcher(event, &field.value).map(|names| (names, written));
+                }
                 "hooks" | "sequential" => {}
                 name if self.dialect.form.group.contains(&name) => {}
                 _ => {
@@ -324,11 +331,13 @@ impl Reader<'_> {
         let at = Span::from(handler.range);
         let mut hook = FileHook { span: at, ..FileHook::new("", event, String::new()) };
         let mut rule = None;
-        let mut is_whole = true;
+        if handler.get("type").is_some_and(|field| !self.handler_type(&field.value)) {
+            return;
+        }
         for field in &handler.properties {
             let value = &field.value;
             match field.name.as_str() {
-                "type" => is_whole &= self.handler_type(value),
+                "type" => {}
                 "timeout" => hook.time = self.timeout(value),
                 "if" if self.knows("if") => rule = self.rule(event, value),
                 "shell" if self.knows("shell") => hook.shell = self.shell(value),
@@ -360,9 +369,6 @@ impl Reader<'_> {
         if hook.name.is_empty() {
             hook.name = format!("{} #{}", event.name, group.number);
         }
-        if !is_whole {
-            return;
-        }
         let Some(command) = self.command(handler, at) else { return };
         // What is switched off by the command it runs.
         if self.off.contains(&command) {
@@ -374,15 +380,20 @@ impl Reader<'_> {
     }
 
     /// Adds a hook for what its group and itself say it is about.
-    fn put(&mut self, mut hook: FileHook, names: Names, rule: Option<(Rule, String)>) {
+    fn put(
+        &mut self,
+        mut hook: FileHook,
+        names: (Names, String),
+        rule: Option<(Rule, String)>,
+    ) {
         let Some(field) = field_of(self.dialect, hook.event) else {
             self.hooks.push(hook);
             return;
         };
         if field == TOOL {
-            hook.matcher = names.matcher(self.dialect);
+            hook.matcher = names.0.matcher(self.dialect);
         }
-        if !matches!(names, Names::All) || rule.is_some() {
+        if !matches!(names.0, Names::All) || rule.is_some() {
             hook.condition = Some(Arc::new(Condition::new(self.dialect, field, names, rule)));
         }
         self.hooks.push(hook);

@@ -102,7 +102,10 @@ fn source(args: &Args) -> Result<SourceFile, Problem> {
         file.take(LARGEST + 1).read_to_string(&mut text).map_err(unreadable)?;
     }
     if text.len() as u64 > LARGEST {
-        return Err(Problem::new(format!("`{}` is larger than a hook file can be", path.display())));
+        return Err(Problem::new(format!(
+            "`{}` is larger than a hook file can be",
+            path.display()
+        )));
     }
     Ok(SourceFile::new(path, text))
 }

@@ -84,12 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-fn of_host(
-    args: &Args,
-    host: &HostDialect,
-    part: Part,
-    out: &mut Out,
-) -> Result<Exit, Problem> {
+fn of_host(args: &Args, host: &HostDialect, part: Part, out: &mut Out) -> Result<Exit, Problem> {
     let by_event = match part {
         Part::File => return whole(args, &host.file_schema(), out),
         Part::Input => host.input_schemas(),

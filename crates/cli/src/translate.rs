@@ -109,9 +109,9 @@ fn refusal(args: &Args, event: Option<&str>, why: &str) -> Output {
     }
     let kind = event.and_then(|name| kind_of(args, name)).unwrap_or(Kind::ToolPre);
     let words = [Word::Deny, Word::Cancel, Word::Continue];
-    let written = words.into_iter().find_map(|word| {
-        args.to.encode_answer(kind, &Neutral::new(word, why)).ok()
-    });
+    let written = words
+        .into_iter()
+        .find_map(|word| args.to.encode_answer(kind, &Neutral::new(word, why)).ok());
     written.unwrap_or_else(Output::silent)
 }
 
@@ -189,7 +189,9 @@ fn neutral(before: &AnyEvent, outcome: AnyOutcome) -> Neutral {
         (AnyEvent::ToolPre(before), AnyEvent::ToolPre(after)) if before.args != after.args => {
             Some(Rewrite::Args(after.args.clone()))
         }
-        (AnyEvent::ToolPost(before), AnyEvent::ToolPost(after)) if before.result != after.result => {
+        (AnyEvent::ToolPost(before), AnyEvent::ToolPost(after))
+            if before.result != after.result =>
+        {
             Some(Rewrite::Result(after.result.clone()))
         }
         (AnyEvent::TurnStart(before), AnyEvent::TurnStart(after))
@@ -212,10 +214,10 @@ fn ask(
     time: Duration,
 ) -> Result<AnyOutcome, String> {
     let current = env::current_dir().map_err(|error| format!("There is no directory: {error}"))?;
-    let directory = args.directory.as_ref().map_or_else(
-        || current.clone(),
-        |directory| current.join(directory),
-    );
+    let directory = args
+        .directory
+        .as_ref()
+        .map_or_else(|| current.clone(), |directory| current.join(directory));
     if session.workspaces.is_empty() {
         session.workspaces.push(here.unwrap_or(&current).to_string_lossy().into_owned());
     }

@@ -246,13 +246,20 @@ impl Places {
         const HOOKS: [&str; 4] = [".tollgate", ".agents", ".polytoken", ".harness"];
         const VERSIONS: [&str; 2] = [".git", ".jj"];
         let home = env::var_os("HOME").map(PathBuf::from);
-        let nearest = |signs: &[&str]| {
+        let has =
+            |ancestor: &Path, signs: &[&str]| signs.iter().any(|sign| ancestor.join(sign).exists());
+        let nearest = |is_it: &dyn Fn(&Path) -> bool| {
             directory
                 .ancestors()
                 // A person's home has such folders for other reasons.
                 .take_while(|ancestor| Some(*ancestor) != home.as_deref())
-                .find(|ancestor| signs.iter().any(|sign| ancestor.join(sign).exists()))
+                .find(|ancestor| is_it(ancestor))
         };
-        nearest(&HOOKS).or_else(|| nearest(&VERSIONS)).unwrap_or(directory).to_owned()
+        // Folders of agents are there for other reasons as well: what is in their files counts.
+        let has_hooks = |ancestor: &Path| {
+            has(ancestor, &HOOKS) || dialect::HOSTS.iter().any(|host| host.has_hooks_in(ancestor))
+        };
+        let under_version = |ancestor: &Path| has(ancestor, &VERSIONS);
+        nearest(&has_hooks).or_else(|| nearest(&under_version)).unwrap_or(directory).to_owned()
     }
 }

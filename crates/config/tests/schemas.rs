@@ -14,9 +14,9 @@ use tollgate_config::source::SourceFile;
 use tollgate_core::context::SessionInfo;
 use tollgate_core::dialect::Layer;
 use tollgate_core::event::{
-    CompactionPost, CompactionPre, FacetSwitch, InvocationEnd, ModelPost, ModelPre, Notification,
-    SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre,
-    Failure, SessionEnd, TurnStart,
+    CompactionPost, CompactionPre, FacetSwitch, Failure, InvocationEnd, ModelPost, ModelPre,
+    Notification, SessionEnd, SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError,
+    ToolPost, ToolPre, TurnStart,
 };
 use tollgate_core::{AnyEvent, Dialect, Kind};
 

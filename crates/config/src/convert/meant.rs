@@ -1,10 +1,10 @@
 //! Which tools a hook is about.
 
+use tollgate_core::context::SessionInfo;
 use tollgate_core::event::{ToolCall, ToolPre};
 use tollgate_core::matcher::Matcher;
 use tollgate_core::target::{Reading, Subject, Target};
 use tollgate_core::{Dialect, Event as _, tools};
-use tollgate_core::context::SessionInfo;
 
 use crate::dialect::{FileDialect, FileHook, HOSTS};
 use crate::names;
@@ -41,18 +41,15 @@ pub(super) fn of(from: &dyn FileDialect, hook: &FileHook) -> Option<Meant> {
         return None;
     }
     let means = |tool: &&str| {
-        let input = from.encode_event(
-            ToolPre { call: ToolCall::new(*tool) }.view(),
-            &SessionInfo::default(),
-        );
+        let input = from
+            .encode_event(ToolPre { call: ToolCall::new(*tool) }.view(), &SessionInfo::default());
         matches(from.dialect(), &hook.matcher, tool)
             && hook.condition.as_ref().is_none_or(|condition| {
                 input.as_ref().is_none_or(|input| condition.names_hold(input))
             })
     };
     let known: Vec<_> = tools::TABLE.iter().map(|tool| tool.name).filter(means).collect();
-    let mut meant =
-        Meant { tools: known, servers: Vec::new(), others: Vec::new(), unclear: None };
+    let mut meant = Meant { tools: known, servers: Vec::new(), others: Vec::new(), unclear: None };
     let inner = written.trim_start_matches('^').trim_end_matches('$');
     let inner = inner.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(inner);
     for part in inner.split(['|', ',']).map(str::trim).filter(|part| !part.is_empty()) {

@@ -82,10 +82,8 @@ static EVENTS: &[EventName] = &[
 ];
 
 fn variables(call: &Call<'_>) -> Vec<(&'static str, String)> {
-    let mut variables = vec![
-        ("CLAUDECODE", "1".to_owned()),
-        ("CLAUDE_CODE_SESSION_ID", call.session.id.clone()),
-    ];
+    let mut variables =
+        vec![("CLAUDECODE", "1".to_owned()), ("CLAUDE_CODE_SESSION_ID", call.session.id.clone())];
     if let Some(project) = call.project {
         variables.push(("CLAUDE_PROJECT_DIR", project.to_owned()));
     }

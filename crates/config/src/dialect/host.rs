@@ -12,6 +12,7 @@ mod names;
 mod own;
 mod schemas;
 
+use std::path::Path;
 use std::time::Duration;
 
 use schemars::Schema;
@@ -30,6 +31,7 @@ use super::{
     Call, Codec, Cwd, Decoded, EventName, FileDialect, Home, HookFile, Output, Shell, WireError,
 };
 use crate::diagnostic::Report;
+use crate::read::read;
 
 /// The hook files of an agent.
 #[derive(Debug)]
@@ -93,6 +95,20 @@ impl HostDialect {
     /// The schema of what each handler answers.
     pub fn answer_schemas(&self) -> Vec<(&'static str, Schema)> {
         schemas::answers(self)
+    }
+
+    /// Whether a project has hooks of this agent. One whose file cannot be read may have some.
+    pub(crate) fn has_hooks_in(&self, project: &Path) -> bool {
+        let folder = project.join(self.home.in_project);
+        let mut files = std::iter::once(&self.home.file).chain(self.home.also_in_project);
+        files.any(|file| match read(&folder.join(file)) {
+            Ok(None) => false,
+            Ok(Some(file)) => {
+                let parsed = self.parse(&mut Report::new(file.source), Layer::Project);
+                parsed.is_none_or(|file| !file.hooks.is_empty())
+            }
+            Err(_) => true,
+        })
     }
 
     /// Which dialect it is.

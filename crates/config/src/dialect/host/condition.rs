@@ -59,7 +59,8 @@ impl Condition {
     pub(crate) fn holds(&self, input: &Value) -> bool {
         // Where there is nothing to look at, the hook has to tell itself.
         let Some(name) = input.get(self.field).and_then(Value::as_str) else { return true };
-        let names = if self.field == TOOL { self.all_names(name, input) } else { vec![name.into()] };
+        let names =
+            if self.field == TOOL { self.all_names(name, input) } else { vec![name.into()] };
         names.iter().any(|name| self.names.mean(name))
             && self.rule.as_ref().is_none_or(|rule| rule.holds(&names, input))
     }

@@ -9,10 +9,10 @@ use tollgate_core::dialect::Layer;
 
 use super::super::checks::check_command;
 use super::super::{EventName, FileHook, HookFile, Shell};
+use super::HostDialect;
 use super::condition::{Condition, Rule, TOOL};
 use super::names::Names;
 use super::own::is_ours;
-use super::HostDialect;
 use crate::diagnostic::{Code, Report, Severity};
 use crate::json::{self, as_array, as_bool, as_object, as_text, name_span, span};
 use crate::names;
@@ -27,11 +27,7 @@ const MILLISECONDS_FROM: f64 = 1_000.0;
 /// The other types of handlers that agents have.
 const OTHER_TYPES: &[&str] = &["http", "prompt", "agent", "mcp_tool"];
 
-pub(super) fn parse(
-    dialect: &HostDialect,
-    report: &mut Report,
-    layer: Layer,
-) -> Option<HookFile> {
+pub(super) fn parse(dialect: &HostDialect, report: &mut Report, layer: Layer) -> Option<HookFile> {
     let file = Arc::clone(report.file());
     // Most of these files have no hooks, and then they need not even be JSON.
     if !file.text().contains("hooks") {
@@ -149,7 +145,10 @@ impl Reader<'_> {
                     .add(
                         Code::NoEffect,
                         at,
-                        format!("Tollgate has no event `{name}`: these hooks run under {} alone", host.title),
+                        format!(
+                            "Tollgate has no event `{name}`: these hooks run under {} alone",
+                            host.title
+                        ),
                     )
                     .help("what they guard is not guarded elsewhere");
             }
@@ -201,7 +200,10 @@ impl Reader<'_> {
                 .add(
                     Code::CommandBesideMatcher,
                     name_span(command),
-                    format!("`command` stands where a group belongs: {} would not run it", event.name),
+                    format!(
+                        "`command` stands where a group belongs: {} would not run it",
+                        event.name
+                    ),
                 )
                 .help(
                     "put it into the group's list: {\"matcher\": …, \"hooks\": [{\"type\": \
@@ -304,9 +306,8 @@ impl Reader<'_> {
     fn known_names(&mut self, names: &Names, at: Span) {
         let Names::List(list) = names else { return };
         let host = self.dialect.host;
-        let is_alias = |name: &str| {
-            self.dialect.form.aliases.iter().any(|(_, others)| others.contains(&name))
-        };
+        let is_alias =
+            |name: &str| self.dialect.form.aliases.iter().any(|(_, others)| others.contains(&name));
         let tools: Vec<_> = host.tools.iter().map(|tool| tool.native).collect();
         for name in list {
             if tools.contains(&name.as_str())
@@ -380,12 +381,7 @@ impl Reader<'_> {
     }
 
     /// Adds a hook for what its group and itself say it is about.
-    fn put(
-        &mut self,
-        mut hook: FileHook,
-        names: (Names, String),
-        rule: Option<(Rule, String)>,
-    ) {
+    fn put(&mut self, mut hook: FileHook, names: (Names, String), rule: Option<(Rule, String)>) {
         let Some(field) = field_of(self.dialect, hook.event) else {
             self.hooks.push(hook);
             return;
@@ -446,11 +442,7 @@ impl Reader<'_> {
         Some(command)
     }
 
-    fn rule(
-        &mut self,
-        event: &'static EventName,
-        value: &Value<'_>,
-    ) -> Option<(Rule, String)> {
+    fn rule(&mut self, event: &'static EventName, value: &Value<'_>) -> Option<(Rule, String)> {
         let text = as_text(value, "`if`", self.report)?;
         if field_of(self.dialect, event) != Some(TOOL) {
             self.report

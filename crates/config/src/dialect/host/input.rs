@@ -129,12 +129,12 @@ pub(super) fn unwrap_rewrite(
 /// as it was: no hook of the agent could mean to drop it.
 fn args(dialect: &HostDialect, call: &ToolCall, input: Args) -> Args {
     let (name, _) = dialect.host.native(call);
-    let tool = dialect.host.tool(&name).filter(|_| call.server.as_ref().is_none_or(String::is_empty));
+    let tool =
+        dialect.host.tool(&name).filter(|_| call.server.as_ref().is_none_or(String::is_empty));
     let Some(tool) = tool else { return input };
     let theirs = |ours: &str| tool.args.iter().any(|(_, name)| *name == ours);
     let known = tools::lookup(&call.name).map(|known| known.args).unwrap_or_default();
-    let is_ours_alone =
-        |name: &str| !theirs(name) && known.iter().any(|arg| arg.name == name);
+    let is_ours_alone = |name: &str| !theirs(name) && known.iter().any(|arg| arg.name == name);
     let kept = call.args.iter().filter(|(name, _)| is_ours_alone(name));
     let mut args: Args = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
     for (name, value) in input {

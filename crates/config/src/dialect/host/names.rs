@@ -24,7 +24,8 @@ impl Names {
         if text.is_empty() || text == "*" {
             return Ok(Self::All);
         }
-        let is_list = |among: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || among.contains(c));
+        let is_list =
+            |among: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || among.contains(c));
         if dialect.form.list.is_some_and(is_list) {
             let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
             return Ok(Self::List(names.map(str::to_owned).collect()));

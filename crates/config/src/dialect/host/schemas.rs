@@ -109,8 +109,11 @@ fn handler_field(dialect: &HostDialect, name: &str) -> Value {
         }),
         "shell" => json!({"description": "What runs it.", "enum": ["bash", "sh"]}),
         "timeout" => {
-            let (unit, most) =
-                if dialect.form.unit.as_secs() == 1 { ("seconds", 86_400) } else { ("milliseconds", 86_400_000) };
+            let (unit, most) = if dialect.form.unit.as_secs() == 1 {
+                ("seconds", 86_400)
+            } else {
+                ("milliseconds", 86_400_000)
+            };
             let usual = dialect.time.as_millis() / dialect.form.unit.as_millis();
             json!({
                 "description": format!("How long it may take, in {unit}. Default: {usual}."),
@@ -201,8 +204,7 @@ fn input(dialect: &HostDialect, event: &EventName) -> Schema {
             let tool = format!("The tool, as {} calls it.", dialect.host.title);
             fields.insert("tool_name".to_owned(), text(&tool));
             let about = "What it is called with, under the names of that tool.";
-            fields
-                .insert("tool_input".to_owned(), json!({"description": about, "type": "object"}));
+            fields.insert("tool_input".to_owned(), json!({"description": about, "type": "object"}));
             fields.insert("tool_use_id".to_owned(), text("The id of the call."));
             required.extend(["tool_name", "tool_input"]);
         }
@@ -233,15 +235,27 @@ fn answer(dialect: &HostDialect, event: &EventName) -> Schema {
         } else {
             json!(["allow", "deny"])
         };
-        put("permissionDecision", json!({"description": "What becomes of the call.", "enum": decisions}));
+        put(
+            "permissionDecision",
+            json!({"description": "What becomes of the call.", "enum": decisions}),
+        );
         put("permissionDecisionReason", text("Why, for the model."));
-        put("updatedInput", json!({"description": "What the tool is called with instead, all of it.", "type": "object"}));
+        put(
+            "updatedInput",
+            json!({"description": "What the tool is called with instead, all of it.", "type": "object"}),
+        );
     }
     if kind == Kind::ToolPre && is_gemini {
-        put("tool_input", json!({"description": "What the tool is called with instead.", "type": "object"}));
+        put(
+            "tool_input",
+            json!({"description": "What the tool is called with instead.", "type": "object"}),
+        );
     }
     if kind == Kind::ToolPost && !is_gemini {
-        put("updatedToolOutput", json!({"description": "The result instead, as the agent's own tool has it."}));
+        put(
+            "updatedToolOutput",
+            json!({"description": "The result instead, as the agent's own tool has it."}),
+        );
     }
     if matches!(kind, Kind::TurnStart | Kind::SessionStart | Kind::ToolPost | Kind::ToolPre) {
         put("additionalContext", text("Text for the model."));

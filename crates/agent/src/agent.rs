@@ -143,8 +143,14 @@ impl Agent<Started> {
         })
     }
 
+    /// Waits until a message of a trigger, a timer or a subagent is there, and takes nothing: giving it up loses nothing.
+    /// [`next_triggered`](Self::next_triggered) takes it.
+    pub async fn message_waits(&self) {
+        self.state.session.inbox.waits().await;
+    }
+
     /// Waits for the next message of a trigger, a timer or a subagent, and has the agent answer it. Hooks see that turn
-    /// as any other.
+    /// as any other. Dropping the future cancels the turn, and the message is gone with it.
     pub async fn next_triggered(&self) -> Result<Response, AgentError> {
         let mail = self.state.session.inbox.next().await;
         let text = if mail.is_of_agent { mail.shown() } else { mail.text };

@@ -19,7 +19,6 @@ use tollgate_tools::Output;
 
 use crate::permission::{GrantedBy, Resource};
 use crate::person::{Approval, Consent};
-use crate::preview;
 use crate::session::{Actor, Session};
 use crate::toolbox::Offer;
 use crate::update::Update;
@@ -95,8 +94,14 @@ impl Session {
             },
             Permit::Refused(refusal) => return self.refuse(&wanted, &refusal),
         };
+        let used = self.grants.resources(&approved.call).unwrap_or_default();
         for resource in overrides.all {
-            self.grants.add(resource, GrantedBy::Hook);
+            // A hook that permits what the call uses, word for word, has written no pattern.
+            if used.contains(&resource) {
+                self.grants.add_exactly(resource, GrantedBy::Hook);
+            } else {
+                self.grants.add(resource, GrantedBy::Hook);
+            }
         }
         self.execute(actor, &operation, offer, approved).await
     }
@@ -127,13 +132,23 @@ impl Session {
         let message = format!("`{}` waits for your approval", call.name);
         self.notify(&actor.who, turn, "approval", &message).await;
         let used = self.grants.resources(&call).unwrap_or_default();
-        let diff = preview::diff(&call, &self.tools.workspaces);
+        // Servers have tools of any name.
+        let preview = match actor.toolbox.get(&call.name).filter(|_| call.server.is_none()) {
+            Some(Offer::Tool(tool)) => tool.preview(&self.tools, &call.args).await,
+            _ => None,
+        };
+        let (diff, fails) = match preview {
+            None => (None, None),
+            Some(Ok(diff)) => (Some(diff), None),
+            Some(Err(failure)) => (None, Some(failure.to_string())),
+        };
         let approval = Approval {
             call: &call,
             reason: &reason,
             detail: &detail,
             resources: &used,
             diff: diff.as_deref(),
+            fails: fails.as_deref(),
             may_remember: !is_forced && !used.is_empty(),
         };
         let asked = tokio::time::timeout(self.limits.person, self.person.approve(&approval)).await;
@@ -142,9 +157,7 @@ impl Session {
             Ok(Consent::ForSession) => {
                 // What is asked about each time is not remembered, whatever a person says.
                 if approval.may_remember {
-                    for resource in used {
-                        self.grants.add(resource, GrantedBy::Person);
-                    }
+                    self.grants.add_used(&call, GrantedBy::Person);
                 }
                 Ok(pending.approve())
             }

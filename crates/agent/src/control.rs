@@ -10,7 +10,7 @@ use tollgate_core::verdict::Reply;
 use tollgate_tools::control::{self, AskPermission, AskQuestion, PermissionAction};
 use tollgate_tools::{Output, Spec, read_args};
 
-use crate::permission::{GrantedBy, Resource, ResourceKind};
+use crate::permission::ResourceKind;
 use crate::person::Consent;
 use crate::session::{Actor, Session};
 
@@ -91,14 +91,15 @@ impl Session {
             PermissionAction::Command => ResourceKind::Command,
             PermissionAction::ReadUrl => ResourceKind::ReadUrl,
         };
-        let resource = Resource { kind, what: args.target };
+        let grant = self.grants.asked_for(kind, &args.target)?;
+        let resource = grant.resource.clone();
         let _one_at_a_time = self.asking.lock().await;
         let asked = self.person.permit(&resource, &args.reason);
         match tokio::time::timeout(self.limits.person, asked).await {
             Ok(Consent::Once | Consent::ForSession) => {
-                let said = format!("{resource} is granted for this session");
-                self.grants.add(resource, GrantedBy::Person);
-                Ok(Value::from(said))
+                let what = grant.explained();
+                self.grants.put(grant);
+                Ok(Value::from(format!("{resource} is granted for this session ({what})")))
             }
             Ok(Consent::No { reason }) => Err(format!("{resource} is not granted: {reason}")),
             Err(_) => Err(format!("{resource} is not granted: nobody answered in time")),

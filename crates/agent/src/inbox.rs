@@ -71,6 +71,17 @@ impl Inbox {
         of_agents
     }
 
+    /// Waits until there is a message.
+    pub(crate) async fn waits(&self) {
+        loop {
+            let arrived = self.arrived.notified();
+            if !self.lock().is_empty() {
+                return;
+            }
+            arrived.await;
+        }
+    }
+
     /// The next message, when there is one.
     pub(crate) async fn next(&self) -> Mail {
         loop {

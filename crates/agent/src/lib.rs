@@ -41,7 +41,6 @@ mod inbox;
 mod limits;
 pub mod permission;
 pub mod person;
-mod preview;
 mod pump;
 mod schedule;
 mod session;

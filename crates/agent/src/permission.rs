@@ -3,6 +3,13 @@
 //! A grant is on a resource: `command(npm test)`, `read_file(/etc/hosts)`, `write_file(/work/src/**)`,
 //! `read_url(https://docs.rs/*)`, `mcp(github/*)`. It comes from a person who said "always", or from a hook that permits a
 //! resource, and lasts as long as the session. It satisfies an *ask*; never a *force ask*, and never a deny.
+//!
+//! What somebody writes as a grant can be a pattern. What a person has said "always" to is remembered as it was used, to
+//! the letter: nobody who approves `rm *.tmp` has approved what else these letters could stand for.
+
+mod pattern;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::fs;
@@ -10,11 +17,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use tollgate_core::event::ToolCall;
 use tollgate_core::policy::resolve;
 use tollgate_core::tools::{self, Access};
+use url::Url;
+
+use pattern::Pattern;
 
 /// The sort of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,10 +123,13 @@ pub fn resources(call: &ToolCall, base: Option<&Path>) -> Option<Vec<Resource>> 
     }
     let one = |kind, what: &str| Some(vec![Resource { kind, what: what.to_owned() }]);
     if call.is("run_command") {
-        return one(ResourceKind::Command, call.text("CommandLine")?.trim());
+        // What a shell takes for blanks, and no other blanks.
+        let line = call.text("CommandLine")?.trim_matches([' ', '\t', '\n']);
+        return one(ResourceKind::Command, line);
     }
     if call.is("read_url_content") {
-        return one(ResourceKind::ReadUrl, call.text("Url")?);
+        // As it is asked for: what is written in two ways is one address.
+        return one(ResourceKind::ReadUrl, Url::parse(call.text("Url")?).ok()?.as_str());
     }
     let touched = tools::paths(call).ok()?;
     if touched.is_empty() {
@@ -131,7 +144,13 @@ pub fn resources(call: &ToolCall, base: Option<&Path>) -> Option<Vec<Resource>> 
         let path = base.map_or_else(|| path.to_owned(), |base| base.join(path));
         Some(Resource { kind, what: real(&path)?.to_str()?.to_owned() })
     };
-    touched.iter().map(resource).collect()
+    let mut used = touched.iter().map(resource).collect::<Option<Vec<_>>>()?;
+    // Who may read a file may not send it away: the tool that does is a thing to be granted by itself.
+    let access = tools::lookup(&call.name).map(|tool| tool.access);
+    if !matches!(access, Some(Access::Read | Access::Write)) {
+        used.push(Resource { kind: ResourceKind::Tool, what: call.name.clone() });
+    }
+    Some(used)
 }
 
 /// Where a path leads. A grant is on a place, not on one of the names of it.
@@ -141,7 +160,7 @@ fn real(path: &Path) -> Option<PathBuf> {
 }
 
 /// Who has granted something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantedBy {
     /// A person, for this session.
@@ -159,48 +178,79 @@ pub struct Grant {
     pub resource: Resource,
     /// Who has granted it.
     pub by: GrantedBy,
+    /// Whether it is a pattern: else it is this resource to the letter.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_pattern: bool,
+    /// The directory that a command may be run in, where it is another than that of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// The directory that it was approved for; a command that was granted in advance may be run in any.
+    #[serde(skip)]
+    only_in: Option<PathBuf>,
     #[serde(skip)]
     pattern: Pattern,
 }
 
-#[derive(Debug, Clone)]
-enum Pattern {
-    Exactly,
-    Like(GlobMatcher),
-}
-
 impl Grant {
-    fn new(resource: Resource, by: GrantedBy) -> Self {
-        let has_pattern = resource.what.contains(['*', '?', '[']);
-        // `*` in a path ends at a slash, as in a shell; in a command or an address it does not.
-        let is_path = matches!(resource.kind, ResourceKind::ReadFile | ResourceKind::WriteFile);
-        let glob = GlobBuilder::new(&resource.what).literal_separator(is_path).build();
-        let pattern = match glob {
-            Ok(glob) if has_pattern => Pattern::Like(glob.compile_matcher()),
-            _ => Pattern::Exactly,
-        };
-        Self { resource, by, pattern }
+    fn new(resource: Resource, by: GrantedBy, base: Option<&Path>) -> Self {
+        let (what, pattern) = pattern::read(resource.kind, resource.what, base);
+        Self::of(resource.kind, what, pattern, by)
     }
 
-    fn covers(&self, used: &Resource) -> bool {
+    fn exactly(resource: Resource, by: GrantedBy) -> Self {
+        Self::of(resource.kind, resource.what, Pattern::Exactly, by)
+    }
+
+    fn of(kind: ResourceKind, what: String, pattern: Pattern, by: GrantedBy) -> Self {
+        Self {
+            resource: Resource { kind, what },
+            by,
+            is_pattern: !pattern.is_exact(),
+            directory: None,
+            only_in: None,
+            pattern,
+        }
+    }
+
+    /// Whether it covers a resource that is used in a directory.
+    fn covers(&self, used: &Resource, directory: Option<&Path>) -> bool {
         if self.resource.kind != used.kind {
             return false;
         }
-        if self.resource.what == used.what {
-            return true;
+        let is_there = self.only_in.is_none() || self.only_in.as_deref() == directory;
+        is_there && (self.resource.what == used.what || self.pattern.covers(used.kind, &used.what))
+    }
+
+    /// What it covers, in words.
+    pub(crate) fn explained(&self) -> &'static str {
+        match (&self.pattern, self.resource.kind) {
+            (Pattern::Exactly, ResourceKind::Command) => "this command line and no other",
+            (Pattern::Exactly, _) => "this and nothing else",
+            (Pattern::Below { .. }, _) => "what is below that directory and like this",
+            (_, ResourceKind::Command) => {
+                "* stands for arguments, as long as they have no quotes, variables or operators"
+            }
+            (_, ResourceKind::ReadUrl) => "* in the host stays in the host",
+            _ => "* stands for any text",
         }
-        // `npm *` is npm with arguments, and not whatever else a shell makes of the rest of the line.
-        let is_plain = used.kind != ResourceKind::Command || is_plain_command(&used.what);
-        match &self.pattern {
-            Pattern::Like(glob) => is_plain && glob.is_match(&used.what),
-            Pattern::Exactly => false,
-        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.resource == other.resource
+            && self.is_pattern == other.is_pattern
+            && self.only_in == other.only_in
     }
 }
 
-/// Whether a shell takes a command line for one command and its arguments, as they are written.
-fn is_plain_command(line: &str) -> bool {
-    line.chars().all(|c| c.is_alphanumeric() || " ./_-=:,@%+".contains(c))
+/// The directory that a command is run in. None where that cannot be told.
+fn directory(call: &ToolCall, base: Option<&Path>) -> Option<PathBuf> {
+    let given = match call.args.get("Cwd") {
+        None | Some(Value::Null) => "",
+        Some(given) => given.as_str()?,
+    };
+    let path = base.map_or_else(|| PathBuf::from(given), |base| base.join(given));
+    // The host's own, of which nothing is known.
+    if path.as_os_str().is_empty() { Some(path) } else { real(&path) }
 }
 
 /// The grants of a session. Cheap to share; safe from many tasks.
@@ -241,11 +291,96 @@ impl Grants {
         self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Grants a resource. The same one counts once.
+    /// Grants a resource, or a pattern of them. The same one counts once.
     pub fn add(&self, resource: Resource, by: GrantedBy) {
+        self.put(Grant::new(resource, by, self.base.as_deref()));
+    }
+
+    /// Grants what a call uses: that to the letter, and nothing that only looks like it. A command is granted in the
+    /// directory that it is run in.
+    ///
+    /// ```
+    /// use tollgate_agent::permission::{GrantedBy, Grants};
+    /// use tollgate_core::event::ToolCall;
+    ///
+    /// let grants = Grants::below("/work");
+    /// let run = |line: &str| ToolCall::new("run_command").arg("CommandLine", line);
+    /// grants.add_used(&run("cat *"), GrantedBy::Person);
+    /// assert!(grants.cover(&run("cat *")));
+    /// assert!(!grants.cover(&run("cat /home/me/.ssh/id_rsa")));
+    /// assert!(!grants.cover(&run("cat *").arg("Cwd", "/elsewhere")));
+    /// ```
+    pub fn add_used(&self, call: &ToolCall, by: GrantedBy) {
+        let base = self.base.as_deref();
+        let directory = directory(call, base);
+        for resource in self.resources(call).into_iter().flatten() {
+            let is_command = resource.kind == ResourceKind::Command;
+            let mut grant = Grant::exactly(resource, by);
+            if is_command {
+                let Some(directory) = &directory else { continue };
+                if base.and_then(real).as_ref() != Some(directory) {
+                    grant.directory = Some(directory.to_string_lossy().into_owned());
+                }
+                grant.only_in = Some(directory.clone());
+            }
+            self.put(grant);
+        }
+    }
+
+    /// The grant that somebody asks for, to be shown to a person before it counts. A directory stands for all below it.
+    /// An error where it would cover nothing, whoever grants it.
+    pub(crate) fn asked_for(&self, kind: ResourceKind, target: &str) -> Result<Grant, String> {
+        let target = target.trim();
+        if target.is_empty() {
+            return Err("Target is empty".to_owned());
+        }
+        let base = self.base.as_deref();
+        let is_path = matches!(kind, ResourceKind::ReadFile | ResourceKind::WriteFile);
+        let path = base.map_or_else(|| PathBuf::from(target), |base| base.join(target));
+        // What is there is meant as it is called, also where its name looks like a pattern.
+        let metadata = if is_path { fs::metadata(&path).ok() } else { None };
+        if let Some(metadata) = metadata {
+            let place = real(&path).and_then(|place| place.to_str().map(str::to_owned));
+            let place = place.ok_or_else(|| format!("`{target}` cannot be followed to its end"))?;
+            let (what, pattern) = if metadata.is_dir() {
+                pattern::all_below(&place)
+            } else {
+                (place, Pattern::Exactly)
+            };
+            return Ok(Grant::of(kind, what, pattern, GrantedBy::Person));
+        }
+        let resource = Resource { kind, what: target.to_owned() };
+        let grant = Grant::new(resource, GrantedBy::Person, base);
+        let is_wrong = grant.pattern.is_exact()
+            && match kind {
+                ResourceKind::ReadFile | ResourceKind::WriteFile => {
+                    !Path::new(&grant.resource.what).is_absolute() || target.contains('*')
+                }
+                ResourceKind::ReadUrl => Url::parse(target).is_err() || target.contains('*'),
+                ResourceKind::Command | ResourceKind::Mcp | ResourceKind::Tool => false,
+            };
+        if is_wrong {
+            return Err(match kind {
+                ResourceKind::ReadUrl => format!(
+                    "`{target}` is no address: write `https://host/path`, or `https://host/*` for all of a host"
+                ),
+                _ => format!(
+                    "`{target}` is no path: write `/dir/file`, or `/dir/**` for all below it"
+                ),
+            });
+        }
+        Ok(grant)
+    }
+
+    /// Grants a resource to the letter.
+    pub(crate) fn add_exactly(&self, resource: Resource, by: GrantedBy) {
+        self.put(Grant::exactly(resource, by));
+    }
+
+    pub(crate) fn put(&self, grant: Grant) {
         let mut grants = self.lock();
-        if grants.len() < MOST && grants.iter().all(|grant| grant.resource != resource) {
-            grants.push(Grant::new(resource, by));
+        if grants.len() < MOST && !grants.iter().any(|known| known.is_same(&grant)) {
+            grants.push(grant);
         }
     }
 
@@ -257,100 +392,20 @@ impl Grants {
     /// The same, where more is granted for this call.
     pub(crate) fn cover_with(&self, call: &ToolCall, more: &[Resource]) -> bool {
         let Some(used) = self.resources(call) else { return false };
+        let directory = directory(call, self.base.as_deref());
+        let more: Vec<_> = more
+            .iter()
+            .map(|more| Grant::new(more.clone(), GrantedBy::Hook, self.base.as_deref()))
+            .collect();
         let grants = self.lock();
         used.iter().all(|used| {
-            let more = more
-                .iter()
-                .any(|more| more == used || Grant::new(more.clone(), GrantedBy::Hook).covers(used));
-            more || grants.iter().any(|grant| grant.covers(used))
+            let is_covered = |grant: &Grant| grant.covers(used, directory.as_deref());
+            more.iter().any(is_covered) || grants.iter().any(is_covered)
         })
     }
 
     /// All of them, in the order in which they were granted.
     pub fn list(&self) -> Vec<Grant> {
         self.lock().clone()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    // A test fails by panicking.
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    fn covers(grant: &str, call: &ToolCall) -> bool {
-        let grants = Grants::default();
-        grants.add(grant.parse().unwrap(), GrantedBy::Person);
-        grants.cover(call)
-    }
-
-    #[test]
-    fn a_grant_covers_what_it_names_and_nothing_beside_it() {
-        let run = |line: &str| ToolCall::new("run_command").arg("CommandLine", line);
-        let write = |path: &str| {
-            ToolCall::new("write_to_file").arg("TargetFile", path).arg("CodeContent", "")
-        };
-        let view = |path: &str| ToolCall::new("view_file").arg("AbsolutePath", path);
-        let url = |url: &str| ToolCall::new("read_url_content").arg("Url", url);
-        let mcp = |tool: &str| ToolCall::new(tool).server("github");
-        for (grant, call, wanted) in [
-            ("command(npm test)", run("npm test"), true),
-            ("command(npm test)", run(" npm test "), true),
-            ("command(npm test)", run("npm test --all"), false),
-            ("command(npm *)", run("npm test --all"), true),
-            ("command(npm *)", run("npm test && rm -rf ~"), false),
-            ("command(npm *)", run("npm test $(id)"), false),
-            ("command(npm *)", run("npm test > /etc/passwd"), false),
-            ("command(npm *)", run("npm test\nid"), false),
-            ("command(*)", run("npmx"), true),
-            ("read_file(/nowhere/a)", view("/nowhere/a"), true),
-            ("read_file(/nowhere/*)", view("/nowhere/a"), true),
-            ("read_file(/nowhere/*)", view("/nowhere/a/b"), false),
-            ("read_file(/nowhere/**)", view("/nowhere/a/b"), true),
-            ("read_file(/nowhere/**)", view("/nowhere/../elsewhere/b"), false),
-            ("read_file(/nowhere/a)", write("/nowhere/a"), false),
-            ("write_file(/nowhere/a)", view("/nowhere/a"), false),
-            ("write_file(/nowhere/a)", write("/nowhere/a"), true),
-            ("read_url(https://docs.rs/*)", url("https://docs.rs/x/y"), true),
-            ("read_url(https://docs.rs/*)", url("https://docs.rs.evil.example/x"), false),
-            ("mcp(github/*)", mcp("delete"), true),
-            ("mcp(github/list)", mcp("delete"), false),
-            ("mcp(git/*)", mcp("list"), false),
-            ("tool(schedule)", ToolCall::new("schedule"), true),
-        ] {
-            assert_eq!(covers(grant, &call), wanted, "{grant}: {call:?}");
-        }
-    }
-
-    #[test]
-    fn a_link_is_not_the_place_it_leads_to() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().canonicalize().unwrap();
-        std::os::unix::fs::symlink("/etc/hosts", root.join("link")).unwrap();
-        let grant = format!("read_file({}/*)", root.display());
-        let view = |name: &str| {
-            ToolCall::new("view_file").arg("AbsolutePath", root.join(name).to_str().unwrap())
-        };
-        assert!(covers(&grant, &view("file")));
-        assert!(!covers(&grant, &view("link")));
-    }
-
-    #[test]
-    fn a_path_that_does_not_begin_at_the_root_is_below_the_workspace() {
-        let view = |path: &str| ToolCall::new("view_file").arg("AbsolutePath", path);
-        let grants = Grants::below("/nowhere");
-        grants.add("read_file(/nowhere/a)".parse().unwrap(), GrantedBy::Person);
-        assert!(grants.cover(&view("a")) && grants.cover(&view("./b/../a")));
-        assert!(!grants.cover(&view("../a")));
-        assert!(!covers("read_file(/nowhere/a)", &view("a")));
-    }
-
-    #[test]
-    fn what_is_no_resource_says_how_to_write_one() {
-        for text in ["", "npm test", "command()", "command(x", "shell(x)"] {
-            let error = text.parse::<Resource>().unwrap_err().to_string();
-            assert!(error.contains("command(npm test)"), "{error}");
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! The person beside the agent: who approves calls and answers questions.
 
+mod lines;
+mod page;
 mod terminal;
 
 use std::fmt;
@@ -7,6 +9,7 @@ use std::fmt;
 use tollgate_core::event::{Question, Responses, ToolCall};
 use tollgate_core::hook::BoxFuture;
 
+pub use page::plain;
 pub use terminal::Terminal;
 
 use crate::permission::Resource;
@@ -23,8 +26,10 @@ pub struct Approval<'a> {
     pub detail: &'a str,
     /// What the call uses: what "always" would permit. Empty where that cannot be told.
     pub resources: &'a [Resource],
-    /// What would become of a file, as a diff.
+    /// What would become of a file, as a diff that the tool itself has made.
     pub diff: Option<&'a str>,
+    /// Why the tool would refuse the call as things stand, where that is known.
+    pub fails: Option<&'a str>,
     /// Whether "always" can be said. A hook may want the person to be asked each time.
     pub may_remember: bool,
 }

@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Mutex as TurnLock, Notify, watch};
 use tollgate_config::hooks::Hooks;
+use tollgate_config::load::{FileState, Loaded};
+use tollgate_config::settings;
 use tollgate_core::event::{Agent as Who, SessionStart};
 use tollgate_core::mask::Masker;
-use tollgate_core::policy::{McpServer, Policies};
+use tollgate_core::policy::{McpServer, Otherwise, Policies};
 use tollgate_core::runner::RunnerBuilder;
 use tollgate_core::tools::{self, Access};
-use tollgate_core::{Kind, Mode, Runner, SessionContext, SessionInfo};
+use tollgate_core::{Dialect, Kind, Mode, Runner, SessionContext, SessionInfo};
 use tollgate_mcp::Server;
 use tollgate_model::{Message, ToolSpec};
 use tollgate_tools::{Cx, Spec, TaskLimits, Tasks, Workspaces, built_in, control};
@@ -37,7 +39,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
     let model = config.model.take().ok_or(AgentError::NoModel)?;
     let who = Who::default();
     let info = session_info(&config)?;
-    let transcript = open_transcript(&info)?;
+    let transcript = open_transcript(&info, masker(&config))?;
     let (history, is_written) = resumed(&config, &info, &who)?;
     let mut servers = Vec::new();
     for server in std::mem::take(&mut config.servers) {
@@ -184,9 +186,19 @@ fn new_id() -> String {
     )
 }
 
-fn open_transcript(info: &SessionInfo) -> Result<Option<Arc<Transcript>>, AgentError> {
+/// What is masked in the transcript: what is masked in the audit trail, with all that the settings add.
+fn masker(config: &Config) -> Masker {
+    let settings = config.files.as_ref().map(|setup| setup.settings.settings.masker());
+    // Patterns are checked where the settings are read.
+    settings.map_or_else(Masker::default, |masker| masker.unwrap_or_else(|_| Masker::everything()))
+}
+
+fn open_transcript(
+    info: &SessionInfo,
+    masker: Masker,
+) -> Result<Option<Arc<Transcript>>, AgentError> {
     let Some(path) = &info.transcript else { return Ok(None) };
-    let transcript = Transcript::open(Path::new(path), Masker::default())?;
+    let transcript = Transcript::open(Path::new(path), masker)?;
     Ok(Some(Arc::new(transcript)))
 }
 
@@ -247,11 +259,18 @@ fn hooks(
     servers: &[Arc<Server>],
 ) -> Result<(Runner, Option<Arc<Hooks>>), AgentError> {
     let mut policies = std::mem::take(&mut config.policies);
-    if !config.rules.is_empty() {
-        let known = servers.iter().map(|server| McpServer::new(server.name()));
-        let rules = std::mem::take(&mut config.rules);
-        let built = Policies::builder().rules(rules).servers(known).build();
-        policies.push(built.map_err(AgentError::Policy)?);
+    let rules = std::mem::take(&mut config.rules);
+    let otherwise = otherwise(config);
+    let known = servers.iter().map(|server| McpServer::new(server.name()));
+    let (has_rules, has_others) = (!rules.is_empty(), !policies.is_empty());
+    let own = Policies::builder().rules(rules).servers(known).otherwise(otherwise).build();
+    let own = own.map_err(AgentError::Policy)?;
+    // Where there is no policy at all, none is about any call: what is closed then is closed for all.
+    let mut closed = None;
+    if has_rules {
+        policies.push(own);
+    } else if !has_others && otherwise == Otherwise::Closed {
+        closed = Some(own);
     }
     let registrations = std::mem::take(&mut config.hooks);
     let audit = config.audit.take();
@@ -270,11 +289,31 @@ fn hooks(
     match config.files.take() {
         None => Ok((add(Runner::builder()).build()?, None)),
         Some(setup) => {
-            let hooks = Hooks::open_with(setup, |builder, _| add(builder))?;
+            let hooks = Hooks::open_with(setup, |builder, loaded| match closed {
+                Some(closed) if !has_policy(loaded) => add(builder).policies(closed),
+                _ => add(builder),
+            })?;
             let runner = hooks.runner().clone();
             Ok((runner, Some(Arc::new(hooks))))
         }
     }
+}
+
+/// What the settings say of calls that no policy is about.
+fn otherwise(config: &Config) -> Otherwise {
+    let settings = config.files.as_ref().map(|setup| setup.settings.settings.policy.otherwise);
+    match settings {
+        Some(settings::Otherwise::Closed) => Otherwise::Closed,
+        Some(settings::Otherwise::Open) | None => Otherwise::Open,
+    }
+}
+
+/// Whether a policy file takes part. It is closed by itself, where that is wanted.
+fn has_policy(loaded: &Loaded) -> bool {
+    loaded.files.iter().any(|file| {
+        file.dialect == Dialect::Native
+            && matches!(file.state, FileState::InForce | FileState::Broken | FileState::Changed)
+    })
 }
 
 /// An agent that could do harm needs somebody who decides about it.

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::{
-    check, completions, convert, demo, events, fire, hook, init, list, man, run, schema, test,
-    translate, trust,
+    check, completions, convert, demo, doctor, events, fire, hook, init, install, list, man, run,
+    schema, test, translate, trust,
 };
 
 /// How wide a help is at the most.
@@ -34,6 +34,9 @@ pub(crate) enum Command {
     Check(check::Args),
     Fire(fire::Args),
     Hook(hook::Args),
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
+    Doctor(doctor::Args),
     Test(test::Args),
     Trust(trust::Args),
     Init(init::Args),

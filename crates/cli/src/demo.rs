@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use tollgate_agent::Agent;
 use tollgate_agent::permission::Resource;
 use tollgate_agent::person::{Approval, Consent, Person, Terminal};
+use tollgate_agent::{Agent, AgentError};
 use tollgate_config::layers::Places;
 use tollgate_config::load::{Files, Setup};
 use tollgate_core::audit::JsonLines;
@@ -19,7 +19,7 @@ use tollgate_starlark::Starlark;
 use crate::exit::Exit;
 use crate::out::{Out, styles};
 use crate::problem::Problem;
-use crate::show::Show;
+use crate::show::{Show, clean};
 
 /// See a governed agent at work: no key, no network, half a minute
 ///
@@ -76,13 +76,17 @@ pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Exit, Problem> {
         .audit(Arc::new(JsonLines::new(fs::File::create(&record)?)))
         .on_update(move |update| listener.tell(update));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let exit = runtime.block_on(async {
         let agent = builder.build().start().await;
         let agent = agent.map_err(|error| Problem::new(error.to_string()))?;
         let prompt = "Clean up, deploy, and report what you did.";
         let heading = styles::HEADING;
         show.line(&format!("{heading}You: {prompt}{heading:#}"));
-        let answer = agent.chat(prompt).await;
+        // What is broken off leaves nothing behind, either.
+        let answer = tokio::select! {
+            answer = agent.chat(prompt) => answer,
+            _ = tokio::signal::ctrl_c() => Err(AgentError::Cancelled),
+        };
         show.end_line();
         agent.stop().await;
         let answer = answer.map_err(|error| Problem::new(error.to_string()))?;
@@ -90,7 +94,9 @@ pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Exit, Problem> {
             Some(error) => Err(Problem::new(error)),
             None => summary(&show, &record, &project),
         }
-    })
+    });
+    runtime.shutdown_background();
+    exit
 }
 
 fn summary<W: io::Write>(show: &Show<W>, record: &Path, project: &Path) -> Result<Exit, Problem> {
@@ -123,12 +129,12 @@ impl<W> std::fmt::Debug for SaysYes<W> {
 impl<W: io::Write + Send + 'static> Person for SaysYes<W> {
     fn approve<'a>(&'a self, approval: &'a Approval<'a>) -> BoxFuture<'a, Consent> {
         let style = styles::WARNING;
-        let (name, reason) = (&approval.call.name, approval.reason);
+        let (name, reason) = (clean(&approval.call.name), clean(approval.reason));
         self.0.line(&format!(
             "{style}? may it {name}:{style:#} {reason}  (the demonstration says yes)"
         ));
         for line in approval.diff.unwrap_or_default().lines() {
-            self.0.line(&format!("    {line}"));
+            self.0.line(&format!("    {}", clean(line)));
         }
         Box::pin(std::future::ready(Consent::Once))
     }

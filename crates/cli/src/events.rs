@@ -1,12 +1,16 @@
 //! `tollgate events`
 
+mod host;
+
 use serde::Serialize;
 use tollgate_config::dialect::{self, harness};
 use tollgate_core::dialect::{Mode, OnFailure};
 use tollgate_core::event::Answers;
 use tollgate_core::{Dialect, Kind};
+use tollgate_hosts::Host;
 
 use crate::exit::Exit;
+use crate::hook::host_parser;
 use crate::out::{Out, Table, styles};
 use crate::place::{dialect_parser, event_parser};
 use crate::problem::Problem;
@@ -18,6 +22,7 @@ Examples:
   tollgate events
   tollgate events tool.pre
   tollgate events --dialect polytoken
+  tollgate events --host codex
   tollgate events --json")]
 pub(crate) struct Args {
     /// Only this event, with all there is to say about it
@@ -26,6 +31,9 @@ pub(crate) struct Args {
     /// Only this dialect, with its own names
     #[arg(long, value_name = "NAME", value_parser = dialect_parser(), conflicts_with = "event")]
     dialect: Option<Dialect>,
+    /// What becomes of the answers under another agent that calls Tollgate as its hook
+    #[arg(long, value_name = "HOST", value_parser = host_parser(), conflicts_with_all = ["event", "dialect"])]
+    host: Option<&'static Host>,
     /// Print a list of objects
     #[arg(long)]
     json: bool,
@@ -50,6 +58,10 @@ struct InDialect {
 
 #[allow(clippy::unnecessary_wraps)] // as all commands
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
+    if let Some(host) = args.host {
+        host::tell(host, args.json, out);
+        return Ok(Exit::Fine);
+    }
     let wanted = |kind: &&Kind| args.event.is_none_or(|event| event == **kind);
     let events = Kind::ALL.iter().filter(wanted).map(|kind| event(*kind, args.dialect));
     let events: Vec<Row> =

@@ -4,23 +4,28 @@
 //! gate and silence elsewhere. So the work is done by a child with a deadline, and what is printed if
 //! that comes to nothing is ready before it begins. Nothing else is ever printed to standard output.
 
+#[cfg(debug_assertions)]
+mod fault;
 mod rounds;
+mod session;
 
 use std::borrow::Cow;
 use std::env;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde::Deserialize;
+use tollgate_config::diagnostic::Severity;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::{AnyEvent, Kind};
 use tollgate_exec::{Answer, Executor, Plan, supervise};
-use tollgate_hosts::{self as hosts, Choices, Host, Incoming, Output, Reply};
+use tollgate_hosts::{self as hosts, Choices, Host, Incoming, Output, Reply, Verdict};
 use tollgate_starlark::Starlark;
 
 use crate::dispatch::{Input, Ready};
@@ -62,30 +67,35 @@ pub(crate) fn host_parser() -> impl clap::builder::TypedValueParser<Value = &'st
 /// For how long the answer is waited for, where nobody says: well below what any host gives a hook.
 const DEADLINE: Duration = Duration::from_secs(25);
 
+/// What of the time is not used.
+const MARGIN: Duration = Duration::from_millis(500);
+
 /// The most memory that the work may use, in bytes of address space.
 const MEMORY: u64 = 4 << 30;
 
 /// The most that a payload may have. What is longer is refused without a look.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: usize = 64 << 20;
 
 const GAVE_UP: &str =
     "Tollgate could not decide about this, so it is refused. `tollgate doctor` tells more.";
 
 /// Answers, and how.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    // Before anything can go wrong: whatever the event is, it is refused as a gate would be.
+    // What is left over is the host's for reading the answer.
+    let time = args.deadline.map_or(DEADLINE, Duration::from_secs).min(args.host.patience);
+    let time = time.saturating_sub(MARGIN).max(MARGIN);
+    let begun = Instant::now();
     let named = args.event.as_deref();
-    let input = match payload() {
+    let input = match payload(begun + time) {
         Ok(input) => input,
         Err(why) => return print(&args.host.refusal(named, &why)),
     };
     // What the event is decides how it is refused. Its name is looked for without keeping the rest.
-    let event = named.map(Cow::Borrowed).or_else(|| event_name(args.host, &input));
+    // The host knows better than whoever wrote the command.
+    let event = event_name(args.host, &input).or(named.map(Cow::Borrowed));
     let refusal = args.host.refusal(event.as_deref(), GAVE_UP);
-    let time = args.deadline.map_or(DEADLINE, Duration::from_secs).min(args.host.patience);
-    // Something is left to the host for printing it.
-    let time = time.saturating_sub(Duration::from_millis(500)).max(Duration::from_millis(500));
-    let plan = Plan { memory: Some(MEMORY), ..Plan::new(time, answer(refusal.clone())) };
+    let left = time.saturating_sub(begun.elapsed());
+    let plan = Plan { memory: Some(MEMORY), ..Plan::new(left, answer(refusal.clone())) };
     let ended = supervise(plan, || answer(work(args, event.as_deref(), &input)));
     match ended {
         Ok(ended) => {
@@ -113,21 +123,35 @@ pub(crate) fn misused(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// Reads standard input, all of it.
-fn payload() -> Result<Vec<u8>, String> {
+/// Reads standard input, all of it, in time: a host that keeps it open is not waited for longer than one that is slow to
+/// answer.
+fn payload(deadline: Instant) -> Result<Vec<u8>, String> {
+    let failed =
+        |error: io::Error| format!("Tollgate cannot read what it was called with: {error}");
+    let stdin = io::stdin();
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .take(LARGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("Tollgate cannot read what it was called with: {error}"))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!(
-            "Tollgate was called with more than {} MiB, so it refuses.",
-            LARGEST >> 20
-        ));
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = rustix::time::Timespec::try_from(left).ok();
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(0) => return Err("Tollgate was not told in time what it was called for.".to_owned()),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(failed(error.into())),
+        }
+        match rustix::io::read(&stdin, &mut buffer) {
+            Ok(0) => return Ok(bytes),
+            Ok(length) => bytes.extend_from_slice(buffer.get(..length).unwrap_or_default()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(failed(error.into())),
+        }
+        if bytes.len() > LARGEST {
+            let most = LARGEST >> 20;
+            return Err(format!("Tollgate was called with more than {most} MiB, so it refuses."));
+        }
     }
-    Ok(bytes)
 }
 
 /// What an input calls its event.
@@ -156,6 +180,8 @@ fn print(output: &Output) -> ExitCode {
 
 /// Works an answer out.
 fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
+    #[cfg(debug_assertions)]
+    fault::inject();
     let host = args.host;
     let refused = |why: &str| host.refusal(event, why);
     let input = match serde_json::from_slice(input) {
@@ -176,10 +202,15 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
 }
 
 fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Problem> {
-    let project = project(args, incoming);
-    let places = Places::of_this_process(Some(project));
+    let places = Places::of_this_process(None);
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let mut setup = Setup::new(places).scripts(Starlark::new()).only(incoming.event.kind);
+    let project = project(args, incoming, state.as_deref());
+    let places = Places { project: Some(project), ..places };
+    let mut setup = Setup::new(places).scripts(Starlark::new());
+    // As a session begins, the person is told what is wrong with any of the files.
+    if incoming.event.kind != Kind::SessionStart {
+        setup = setup.only(incoming.event.kind);
+    }
     setup = setup.without(tollgate_config::dialect::run_by(incoming.host.name));
     // Hooks are asked one after the other: threads would only be started to be waited for.
     setup.executor = Executor::in_place();
@@ -202,9 +233,27 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     if incoming.event.kind == Kind::Stop {
         rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
     }
+    if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
+        // The reason is for the model; which hook it was, and what was wrong with it, for the person.
+        reply.lost.push(format!("Tollgate: {}", outcome.record.detail()));
+        reply.lost.extend(problems(&ready, Severity::Error));
+    }
+    if incoming.event.kind == Kind::SessionStart {
+        // Nobody sees what is wrong with hook files while an agent runs, unless they are told as it begins.
+        reply.lost.extend(problems(&ready, Severity::Warning));
+    }
     // The program ends here, and what it holds with it.
     std::mem::forget((ready, outcomes));
     Ok(reply)
+}
+
+/// What is wrong with hook files, and what to do about it.
+fn problems(ready: &Ready, least: Severity) -> impl Iterator<Item = String> {
+    let problems = ready.in_force().diagnostics.iter();
+    problems.filter(move |problem| problem.severity >= least).map(|problem| match &problem.help {
+        Some(help) => format!("Tollgate: {} ({help})", problem.line()),
+        None => format!("Tollgate: {}", problem.line()),
+    })
 }
 
 /// A result that was rewritten for one part is what the next one is about.
@@ -218,14 +267,16 @@ fn carried(mut event: AnyEvent, before: Option<&AnyOutcome>) -> AnyEvent {
 }
 
 /// The project that the agent works on: what it was started for counts, not where it has gone since.
-fn project(args: &Args, incoming: &Incoming) -> PathBuf {
+fn project(args: &Args, incoming: &Incoming, state: Option<&Path>) -> PathBuf {
     if let Some(project) = &args.project {
         return project.clone();
     }
     let variable = |name: &&str| env::var_os(name).map(PathBuf::from);
     let said = incoming.host.project_variables.iter().find_map(variable);
-    let said = said.filter(|path| path.is_absolute() && path.is_dir());
-    let here = || incoming.cwd.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
-    let directory = said.or_else(here).or_else(|| env::current_dir().ok());
-    Places::project_of(&directory.unwrap_or_else(|| PathBuf::from("/")))
+    if let Some(said) = said.filter(|path| path.is_absolute() && path.is_dir()) {
+        return Places::project_of(&said);
+    }
+    let here = incoming.cwd.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
+    let here = here.or_else(|| env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
+    session::project(incoming, state, Places::project_of(&here))
 }

@@ -6,11 +6,13 @@ mod completions;
 mod convert;
 mod demo;
 mod dispatch;
+mod doctor;
 mod events;
 mod exit;
 mod fire;
 mod hook;
 mod init;
+mod install;
 mod list;
 mod man;
 mod out;
@@ -91,6 +93,9 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::Fire(args) => fire::run(args, out),
         // Has been run already: it prints what another program reads, and nothing else.
         Command::Hook(_) | Command::Translate(_) => Ok(Exit::Problem),
+        Command::Install(args) => install::install(args, out),
+        Command::Uninstall(args) => install::uninstall(args, out),
+        Command::Doctor(args) => doctor::run(args, out),
         Command::Test(args) => test::run(args, out),
         Command::Trust(args) => trust::run(args, out),
         Command::Init(args) => init::run(args, out),

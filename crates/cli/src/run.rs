@@ -1,16 +1,21 @@
 //! `tollgate run`: an agent at the command line, held by the hooks in force.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
+use std::io::{self, BufReader, IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tollgate_agent::person::{Nobody, Terminal};
+use tollgate_agent::update::Update;
 use tollgate_agent::{Agent, AgentBuilder, AgentError, Response, Started};
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
+use tollgate_config::settings;
 use tollgate_core::audit::JsonLines;
-use tollgate_core::policy::{AskHandler, Policies, allow_all, safe_defaults};
+use tollgate_core::policy::{
+    AskHandler, Effect, Otherwise, Policies, Rule, allow, allow_all, safe_defaults,
+};
 use tollgate_model::provider::{Options, open};
 use tollgate_starlark::Starlark;
 
@@ -18,7 +23,7 @@ use crate::check;
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::problem::Problem;
-use crate::show::Show;
+use crate::show::{Show, clean};
 
 /// Run an agent that the hooks in force hold: one prompt, or a conversation
 ///
@@ -96,23 +101,35 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let mut setup =
         Setup::new(Places::of_this_process(Some(directory.clone()))).scripts(Starlark::new());
     setup.interactive = prompt.is_none();
-    let rules = if args.allow_all { vec![allow_all()] } else { safe_defaults(AskHandler::host()) };
+    let rules = if args.allow_all { vec![allow_all()] } else { asking() };
     // Not among the rules of the project: a policy of the project that allows something is asked as well, and the
     // stricter counts.
-    let policies = Policies::builder().rules(rules).build();
+    let otherwise = match setup.settings.settings.policy.otherwise {
+        settings::Otherwise::Open => Otherwise::Open,
+        settings::Otherwise::Closed => Otherwise::Closed,
+    };
+    let policies = Policies::builder().rules(rules).otherwise(otherwise).build();
     let policies = policies.map_err(|error| Problem::new(error.to_string()))?;
     let show = Arc::new(Show::new(anstream::stdout(), &directory));
     let listener = Arc::clone(&show);
+    let person = terminal();
+    let is_asked_here = person.is_some();
     let mut builder = Agent::builder()
         .model(model)
         .instructions(INSTRUCTIONS)
         .workspace(&directory)
         .hook_files(setup)
         .enforce(policies)
-        .on_update(move |update| listener.tell(update));
-    builder = match Terminal::open() {
-        Ok(person) => builder.person(person),
-        Err(_) => builder.person(Nobody),
+        .on_update(move |update| match update {
+            // Who is asked here and now needs no word of it.
+            Update::Notice { kind: "approval", .. } if is_asked_here => {}
+            // What hooks have refused was told with what they came to.
+            Update::Notice { kind: "refused", .. } => {}
+            update => listener.tell(update),
+        });
+    builder = match &person {
+        Some(person) => builder.person(person.clone()),
+        None => builder.person(Nobody),
     };
     if let Some(state) = state_directory() {
         let id = session_name();
@@ -135,19 +152,56 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         builder = with_servers(builder, path)?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let agent = builder.build().start().await.map_err(|error| problem(&error))?;
-        if let Some(files) = agent.hook_files() {
-            check::tell(&files.diagnostics, out);
-            out.flush()?;
-        }
-        let exit = match prompt {
-            Some(prompt) => one_shot(&agent, &show, prompt).await,
-            None => conversation(&agent, &show).await,
-        };
-        agent.stop().await;
-        exit
-    })
+    let exit = runtime.block_on(session(builder, &show, person.as_ref(), prompt, out));
+    // What still works at something is not waited for: the session is over.
+    runtime.shutdown_background();
+    exit
+}
+
+/// Rules that ask about all but reading. Who asks for a permission is asked about by that.
+fn asking() -> Vec<Rule> {
+    let reason = "all but reading is asked about, unless you say --allow-all";
+    let explained = |rule: Rule| match rule.effect() {
+        Effect::Ask => rule.reason(reason),
+        _ => rule,
+    };
+    let rules = safe_defaults(AskHandler::host()).into_iter().map(explained);
+    rules.chain([allow("ask_permission")]).collect()
+}
+
+/// The terminal that the person sits at.
+fn terminal() -> Option<Terminal> {
+    let other = || Terminal::on(BufReader::new(io::stdin()), io::stdout());
+    Terminal::open().ok().or_else(|| io::stdin().is_terminal().then(other))
+}
+
+async fn session(
+    builder: AgentBuilder,
+    show: &Show<impl io::Write>,
+    person: Option<&Terminal>,
+    prompt: Option<String>,
+    out: &mut Out,
+) -> Result<Exit, Problem> {
+    // From here on Ctrl-C is ours: it ends the turn, and where none is under way, the session.
+    let mut interrupts = signal(SignalKind::interrupt())?;
+    let agent = tokio::select! {
+        agent = builder.build().start() => agent.map_err(|error| problem(&error))?,
+        _ = interrupts.recv() => return Err(Problem::new("interrupted")),
+    };
+    if let Some(files) = agent.hook_files() {
+        check::tell(&files.diagnostics, out);
+        out.flush()?;
+    }
+    let exit = match (prompt, person) {
+        (Some(prompt), _) => one_shot(&agent, show, &mut interrupts, prompt).await,
+        (None, Some(person)) => conversation(&agent, show, &mut interrupts, person).await,
+        (None, None) => Err(Problem::new("there is no terminal to talk at")),
+    };
+    tokio::select! {
+        () = agent.stop() => {}
+        _ = interrupts.recv() => {}
+    }
+    exit
 }
 
 const INSTRUCTIONS: &str = "You are an agent that works in a directory of the user's. Use your tools to find out what \
@@ -155,7 +209,7 @@ const INSTRUCTIONS: &str = "You are an agent that works in a directory of the us
      do not try to get around it, but find another way that is permitted, or say what you could not do and why.";
 
 fn problem(error: &AgentError) -> Problem {
-    Problem::new(error.to_string())
+    Problem::new(clean(&error.to_string()))
 }
 
 fn with_servers(mut builder: AgentBuilder, path: &PathBuf) -> Result<AgentBuilder, Problem> {
@@ -187,25 +241,29 @@ fn session_name() -> String {
 async fn one_shot(
     agent: &Agent<Started>,
     show: &Show<impl io::Write>,
+    interrupts: &mut Signal,
     prompt: String,
 ) -> Result<Exit, Problem> {
-    let answer = turn(agent, agent.chat(prompt)).await;
+    let answer = turn(agent, interrupts, agent.chat(prompt)).await;
     show.end_line();
-    tell(show, answer)
+    answer.map_or_else(|| Err(Problem::new("interrupted")), |answer| tell(show, answer))
 }
 
-/// Runs a turn; Ctrl-C cancels it.
+/// Runs a turn. Ctrl-C cancels it, and with it whatever the person is being asked; once more, and whatever still holds
+/// it is not waited for.
 async fn turn(
     agent: &Agent<Started>,
+    interrupts: &mut Signal,
     turn: impl Future<Output = Result<Response, AgentError>>,
-) -> Result<Response, AgentError> {
+) -> Option<Result<Response, AgentError>> {
     let mut turn = std::pin::pin!(turn);
     tokio::select! {
-        answer = &mut turn => answer,
-        _ = tokio::signal::ctrl_c() => {
-            agent.cancel();
-            turn.await
-        }
+        answer = &mut turn => return Some(answer),
+        _ = interrupts.recv() => agent.cancel(),
+    }
+    tokio::select! {
+        answer = &mut turn => Some(answer),
+        _ = interrupts.recv() => None,
     }
 }
 
@@ -216,10 +274,16 @@ fn tell(
 ) -> Result<Exit, Problem> {
     match answer {
         Ok(Response { refused: Some(refusal), .. }) => {
-            show.line(&format!("denied: {}", refusal.reason));
+            show.told("denied", &refusal.reason);
             Ok(Exit::Denied)
         }
-        Ok(Response { error: Some(error), .. }) => Err(Problem::new(error)),
+        // At a terminal it has been read where it happened.
+        Ok(Response { error: Some(error), .. })
+            if show.has_told(&error) && io::stdout().is_terminal() =>
+        {
+            Ok(Exit::Problem)
+        }
+        Ok(Response { error: Some(error), .. }) => Err(Problem::new(clean(&error))),
         Ok(_) => Ok(Exit::Fine),
         Err(error) => Err(problem(&error)),
     }
@@ -229,30 +293,38 @@ fn tell(
 async fn conversation(
     agent: &Agent<Started>,
     show: &Show<impl io::Write>,
+    interrupts: &mut Signal,
+    person: &Terminal,
 ) -> Result<Exit, Problem> {
-    let (lines, mut typed) = tokio::sync::mpsc::channel(1);
-    // Reading a terminal cannot be given up, so it has a thread that nobody waits for.
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { break };
-            if lines.blocking_send(line).is_err() {
-                break;
-            }
-        }
-    });
-    show.line("What shall I do? (an empty line or Ctrl-D ends)");
+    show.line("What shall I do? (Ctrl-C stops what I do; Ctrl-D ends)");
     loop {
-        let answer = tokio::select! {
-            line = typed.recv() => match line {
-                Some(line) if !line.trim().is_empty() => turn(agent, agent.chat(line)).await,
-                _ => return Ok(Exit::Fine),
-            },
-            answer = agent.next_triggered() => answer,
-            _ = tokio::signal::ctrl_c() => return Ok(Exit::Fine),
+        show.prompt();
+        // Nothing of this is lost where something else comes first. What a person types while a turn is under way waits
+        // for its end.
+        let line = tokio::select! {
+            biased;
+            line = person.line() => Some(line),
+            () = agent.message_waits() => None,
+            _ = interrupts.recv() => Some(None),
+        };
+        let answer = match line {
+            Some(None) => {
+                show.end_line();
+                return Ok(Exit::Fine);
+            }
+            Some(Some(line)) => {
+                show.was_typed();
+                if line.trim().is_empty() {
+                    continue;
+                }
+                turn(agent, interrupts, agent.chat(line)).await
+            }
+            None => turn(agent, interrupts, agent.next_triggered()).await,
         };
         show.end_line();
+        let Some(answer) = answer else { return Ok(Exit::Fine) };
         if let Err(problem) = tell(show, answer) {
-            show.line(&format!("error: {problem}"));
+            show.told("error", &problem.to_string());
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anstream::adapter::strip_str;
 use serde_json::Value;
+use tollgate_agent::person::plain;
 use tollgate_agent::update::{Decided, Update};
 use tollgate_core::Kind;
 use tollgate_core::event::{Agent, ToolCall};
@@ -27,6 +28,8 @@ struct State<W> {
     out: W,
     /// Whether the last thing written was a piece of a line.
     is_within_line: bool,
+    /// The last error that was told.
+    error: Option<String>,
     /// The directory that the agent works in. Paths below it are shown from there.
     here: String,
 }
@@ -36,7 +39,7 @@ impl<W: Write> Show<W> {
     pub(crate) fn new(out: W, directory: &Path) -> Self {
         let here = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let here = format!("{}/", here.display());
-        Self { state: Mutex::new(State { out, is_within_line: false, here }) }
+        Self { state: Mutex::new(State { out, is_within_line: false, error: None, here }) }
     }
 
     /// Writes an update. That nobody reads any more is no reason to stop the agent.
@@ -51,6 +54,29 @@ impl<W: Write> Show<W> {
         let _ = state.end_line();
     }
 
+    /// Tells the person that it is for them to type.
+    pub(crate) fn prompt(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = state.prompt();
+    }
+
+    /// The person has typed a line, and ended the one that was begun.
+    pub(crate) fn was_typed(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_within_line = false;
+    }
+
+    /// Whether this error was told, and no other since.
+    pub(crate) fn has_told(&self, error: &str) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.error.as_deref() == Some(error)
+    }
+
+    /// Writes what somebody else has said.
+    pub(crate) fn told(&self, what: &str, text: &str) {
+        self.line(&format!("{what}: {}", within(text, "")));
+    }
+
     /// Writes a line of one's own.
     pub(crate) fn line(&self, line: &str) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,6 +89,13 @@ impl<W: Write> State<W> {
         if std::mem::take(&mut self.is_within_line) {
             writeln!(self.out)?;
         }
+        self.out.flush()
+    }
+
+    fn prompt(&mut self) -> io::Result<()> {
+        self.end_line()?;
+        write!(self.out, "> ")?;
+        self.is_within_line = true;
         self.out.flush()
     }
 
@@ -104,8 +137,8 @@ impl<W: Write> State<W> {
             }
             Update::SentBack { agent, reason } => {
                 let style = styles::WARNING;
-                let reason = clean(reason);
-                self.line(&format!("{}{style}↺ sent back:{style:#} {reason}", indent(agent)))
+                let (indent, reason) = (indent(agent), within(reason, &indent(agent)));
+                self.line(&format!("{indent}{style}↺ sent back:{style:#} {reason}"))
             }
             Update::Compacted { messages, .. } => {
                 self.quiet(&format!("  a summary stands for {messages} messages now"))
@@ -118,8 +151,11 @@ impl<W: Write> State<W> {
                 self.line(&format!("{}{} is done: {}", indent(agent), agent.id, one_line(response)))
             }
             Update::Notice { kind, message } => {
+                if *kind == "error" {
+                    self.error = Some((*message).to_owned());
+                }
                 let style = styles::WARNING;
-                self.line(&format!("{style}{kind}:{style:#} {}", clean(message)))
+                self.line(&format!("{style}{kind}:{style:#} {}", within(message, "")))
             }
             _ => Ok(()),
         }
@@ -157,20 +193,20 @@ impl<W: Write> State<W> {
             return Ok(());
         }
         let style = styles::ERROR;
-        let detail = clean(&decided.detail);
-        self.line(&format!("{}{style}✗ {} denied{style:#}: {detail}", indent(agent), decided.event))
+        let (indent, detail) = (indent(agent), within(&decided.detail, &indent(agent)));
+        self.line(&format!("{indent}{style}✗ {} denied{style:#}: {detail}", decided.event))
     }
 
     fn refused(&mut self, call: &ToolCall, reason: &str, detail: &str) -> io::Result<()> {
         let (indent, style) = (indent(&call.agent), styles::ERROR);
         self.line(&format!("{indent}{style}✗ denied{style:#} {}", call_shown(call)))?;
         if !reason.is_empty() {
-            self.line(&format!("{indent}  {}", clean(reason)))?;
+            self.line(&format!("{indent}  {}", within(reason, &indent)))?;
         }
         // What the model is told is not told twice.
         let told = format!(": {reason}");
         let detail = detail.strip_suffix(&told).unwrap_or(detail);
-        self.quiet(&format!("{indent}  {}", clean(detail)))
+        self.quiet(&format!("{indent}  {}", within(detail, &indent)))
     }
 }
 
@@ -179,9 +215,16 @@ fn indent(agent: &Agent) -> String {
     "    ".repeat(usize::try_from(agent.depth).unwrap_or(0).min(8))
 }
 
-/// A text without what would move the cursor or change colours: it comes from a model, or from a tool.
-fn clean(text: &str) -> String {
-    strip_str(text).to_string()
+/// A text without what would move the cursor or change colours: it comes from a model, a tool or a hook.
+pub(crate) fn clean(text: &str) -> String {
+    // Line ends as Windows has them, and no others.
+    let text = strip_str(text).to_string().replace("\r\n", "\n");
+    plain(&text).into_owned()
+}
+
+/// The same, on a line of ours. What would begin another one is marked as not ours.
+fn within(text: &str, indent: &str) -> String {
+    clean(text).trim_end().replace('\n', &format!("\n{indent}  | "))
 }
 
 fn one_line(text: &str) -> String {

@@ -7,15 +7,16 @@
 mod meant;
 mod write;
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_core::Kind;
+use tollgate_core::dialect::Layer;
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::{Cwd, EventName, FileDialect, FileHook};
 use crate::source::{Position, SourceFile, Span};
-use tollgate_core::dialect::Layer;
 
 /// A hook file of another system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,9 +166,10 @@ impl Conversion<'_> {
 
     /// The command, behind what makes the other system look like its own.
     fn command(&self, hook: &FileHook, event: &EventName) -> String {
-        let variables = hook.variables.iter();
-        let variables: String =
-            variables.map(|(name, value)| format!("{name}={} ", quoted(value))).collect();
+        let mut variables = String::new();
+        for (name, value) in &hook.variables {
+            let _ = write!(variables, "{name}={} ", quoted(value));
+        }
         let shell = hook.shell.filter(|shell| *shell != self.from.shell());
         let command = match shell {
             Some(shell) => format!("{} -c {}", shell.program(), quoted(&hook.command)),

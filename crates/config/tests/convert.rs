@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tollgate_config::convert::{Converted, convert};
-use tollgate_config::diagnostic::Report;
+use tollgate_config::diagnostic::{Diagnostic, Report};
 use tollgate_config::dialect::{self, FileDialect};
 use tollgate_config::source::SourceFile;
 use tollgate_core::Dialect;
@@ -24,7 +24,7 @@ fn converted(from: Dialect, to: Dialect, file: &Value) -> (Value, Vec<String>) {
     // What comes out is a file of that system without anything to be said of it.
     let mut report = Report::new(Arc::new(SourceFile::new("out.json", text.as_str())));
     let parsed = of(to).parse(&mut report, Layer::User);
-    let said: Vec<_> = report.into_diagnostics().iter().map(|said| said.line()).collect();
+    let said: Vec<_> = report.into_diagnostics().iter().map(Diagnostic::line).collect();
     assert!(parsed.is_some() && said.is_empty(), "{text}: {said:?}");
     (serde_json::from_str(&text).unwrap(), lost.into_iter().map(|lost| lost.what).collect())
 }

@@ -61,6 +61,11 @@ patterns = ['\bCUST-\d+']
 reask = true
 rounds = 3
 
+[hosts]
+refuse_unasked = false
+refuse_unwritten = true
+pass_allow = true
+
 [command]
 environment = ["PATH", "HOME"]
 "#;
@@ -69,7 +74,8 @@ environment = ["PATH", "HOME"]
 fn every_key_is_read_and_shown_with_its_place() {
     let loaded = user(EVERYTHING);
     assert_eq!(loaded.diagnostics, []);
-    let Settings { http, limits, polytoken, policy, mask, engine, command, .. } = &loaded.settings;
+    let Settings { http, limits, polytoken, policy, mask, engine, hosts, command, .. } =
+        &loaded.settings;
     assert_eq!(http.allow.len(), 2);
     assert!(loaded.settings.allows_host("x.internal", 8080));
     assert!(!loaded.settings.allows_host("x.internal", 80));
@@ -82,6 +88,17 @@ fn every_key_is_read_and_shown_with_its_place() {
     assert_eq!(policy.otherwise, Otherwise::Closed);
     assert_eq!((mask.fields.len(), mask.patterns.len()), (1, 1));
     assert_eq!((engine.reask, engine.rounds), (true, 3));
+    assert_eq!(
+        (hosts.refuse_unasked, hosts.refuse_unwritten, hosts.pass_allow),
+        (false, true, true)
+    );
+    // A project may make it stricter, and not looser.
+    let narrowed = load("", EVERYTHING, "hosts.refuse_unasked = true\nhosts.pass_allow = false\n");
+    assert_eq!(narrowed.diagnostics, []);
+    assert!(narrowed.settings.hosts.refuse_unasked && !narrowed.settings.hosts.pass_allow);
+    let loosened = load("", "", "hosts.refuse_unwritten = false\nhosts.pass_allow = true\n");
+    assert_eq!(loosened.diagnostics.len(), 2);
+    assert_eq!(loosened.settings.hosts, Settings::default().hosts);
     let names = vec!["PATH".to_owned(), "HOME".to_owned()];
     assert_eq!(command.environment, Environment::Only(names));
     assert_eq!(loaded.settings.masker().unwrap().text("for CUST-12"), "for [masked]");
@@ -129,6 +146,9 @@ fn the_defaults_are_the_documented_ones() {
             "mask.patterns = []",
             "engine.reask = true",
             "engine.rounds = 8",
+            "hosts.refuse_unasked = true",
+            "hosts.refuse_unwritten = true",
+            "hosts.pass_allow = false",
             "command.environment = \"inherit\"",
         ]
     );

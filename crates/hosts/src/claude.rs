@@ -20,7 +20,7 @@ pub static HOST: Host = Host {
     mcp: McpNames::CLAUDE,
     project_variables: &["CLAUDE_PROJECT_DIR"],
     patience: Duration::from_mins(10),
-    wire: &ClaudeLike(RULES),
+    wire: &ClaudeLike(Rules::CLAUDE),
 };
 
 /// Its events.
@@ -169,15 +169,3 @@ pub const TOOLS: &[HostTool] = &[
     HostTool::new("AskUserQuestion", "ask_question", &[]),
     HostTool::new("SendMessage", "send_message", &[]),
 ];
-
-/// What it makes of an answer.
-const RULES: Rules = Rules {
-    strict: false,
-    reads_json_when_failing: true,
-    refusal_needs_stderr: false,
-    block_refuses_tools: true,
-    checks_event_name: true,
-    asks: true,
-    rewrites: true,
-    rewrite_needs_allow: false,
-};

@@ -98,7 +98,9 @@ const OTHER_EVENTS: &[&str] = &["Interrupt", "PreModelRequest", "PostModelReques
 
 /// Its tools. Those of a group have the group's name before their own.
 pub const TOOLS: &[HostTool] = &[
-    HostTool::new("Bash", "run_command", &[("command", "CommandLine")]),
+    // `apply_patch` in a command is the tool of that name, and is told as a command.
+    HostTool::new("Bash", "run_command", &[("command", "CommandLine")])
+        .shape(Shape::Command("command")),
     HostTool::new("apply_patch", "write_to_file", &[]).shape(Shape::Patch("command")),
     HostTool::new("view_image", "view_file", &[("path", "AbsolutePath")]),
     HostTool::new("webrun", "search_web", &[]),
@@ -127,9 +129,10 @@ const RULES: Rules = Rules {
     strict: true,
     reads_json_when_failing: false,
     refusal_needs_stderr: true,
-    block_refuses_tools: true,
     checks_event_name: false,
     asks: false,
-    rewrites: true,
     rewrite_needs_allow: true,
+    rewrites_results: false,
+    text_resumes: false,
+    ..Rules::CLAUDE
 };

@@ -38,12 +38,12 @@ impl Names {
         session: &["session_id", "sessionId"],
         transcript: &["transcript_path"],
         agent: &["agent_id"],
-        agent_type: &["agent_type", "agent_name"],
+        agent_type: &["agent_type", "agent_name", "task_name"],
         tool: &["tool_name", "toolName"],
         input: &["tool_input", "toolInput"],
         result: &["tool_response", "tool_output", "tool_result"],
         call: &["tool_use_id", "tool_call_id"],
-        response: &["last_assistant_message", "prompt_response"],
+        response: &["last_assistant_message", "prompt_response", "response", "task_result"],
         summary: &["compact_summary"],
         notification: &["notification_type"],
     };
@@ -175,9 +175,12 @@ impl<'a> Fields<'a> {
                 let result = self.get(self.names.response).cloned();
                 Part::of(SubagentStop { kind: kind(), result, agent, model })
             }
-            Kind::Failure => {
-                Part::of(Failure { error: self.any_text(&["error"]), origin: None, agent, model })
-            }
+            Kind::Failure => Part::of(Failure {
+                error: self.any_text(&["error", "error_message"]),
+                origin: None,
+                agent,
+                model,
+            }),
             Kind::InvocationEnd | Kind::Interaction | Kind::FacetSwitch => {
                 return Err(WireError::new(format!("no host tells {} so", event.kind)));
             }

@@ -64,6 +64,35 @@ pub(crate) struct Rules {
     pub(crate) rewrites: bool,
     /// `updatedInput` counts only beside an allow.
     pub(crate) rewrite_needs_allow: bool,
+    /// `updatedInput` has the prompt, where one was submitted.
+    pub(crate) rewrites_prompts: bool,
+    /// `updatedToolOutput` counts.
+    pub(crate) rewrites_results: bool,
+    /// `"decision": "block"` counts nowhere but where the agent would stop.
+    pub(crate) block_only_resumes: bool,
+    /// Text for the model is a reason to go on, where the agent would stop.
+    pub(crate) text_resumes: bool,
+    /// Exit code 3 ends everything.
+    pub(crate) three_ends: bool,
+}
+
+impl Rules {
+    /// Claude Code's.
+    pub(crate) const CLAUDE: Self = Self {
+        strict: false,
+        reads_json_when_failing: true,
+        refusal_needs_stderr: false,
+        block_refuses_tools: true,
+        checks_event_name: true,
+        asks: true,
+        rewrites: true,
+        rewrite_needs_allow: false,
+        rewrites_prompts: false,
+        rewrites_results: true,
+        block_only_resumes: false,
+        text_resumes: true,
+        three_ends: false,
+    };
 }
 
 /// Writes an answer. What it cannot hold is not in a [`Reply`] that was made for the event.
@@ -104,7 +133,11 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
         Some(Rewritten::Result(result)) => {
             own.insert("updatedToolOutput".to_owned(), result.clone());
         }
-        Some(Rewritten::Prompt(_)) | None => {}
+        Some(Rewritten::Prompt(prompt)) if rules.rewrites_prompts => {
+            own.insert("updatedInput".to_owned(), json!({"prompt": prompt}));
+        }
+        Some(Rewritten::Prompt(prompt)) => put(&mut own, "updatedPrompt", prompt),
+        None => {}
     }
     if !reply.context.is_empty() {
         put(&mut own, "additionalContext", &reply.context.join("\n\n"));
@@ -113,13 +146,16 @@ pub(crate) fn write(rules: Rules, event: &HostEvent, reply: &Reply) -> Output {
         own.insert("hookEventName".to_owned(), event.name.into());
         outer.insert("hookSpecificOutput".to_owned(), Value::Object(own));
     }
+    if !reply.lost.is_empty() {
+        put(&mut outer, "systemMessage", &reply.lost.join("\n"));
+    }
     let output =
         if outer.is_empty() { Output::silent() } else { Output::json(&Value::Object(outer)) };
     if refused { output.failing(2, reason) } else { output }
 }
 
 /// The person would be asked. Here an exit code says less than the JSON does.
-fn permission(event: &HostEvent, verdict: Verdict, reason: &str) -> Output {
+pub(crate) fn permission(event: &HostEvent, verdict: Verdict, reason: &str) -> Output {
     let decision = match verdict {
         Verdict::Allow => json!({"behavior": "allow"}),
         Verdict::Refuse | Verdict::Resume => json!({"behavior": "deny", "message": reason}),
@@ -149,6 +185,9 @@ pub(crate) fn read(rules: Rules, event: &HostEvent, output: &Output) -> Result<R
         if stderr.is_empty() && rules.refusal_needs_stderr {
             return Err(WireError::new("it exited with 2 and printed no reason on standard error"));
         }
+        return Ok(refusal(event, stderr));
+    }
+    if output.code == 3 && rules.three_ends {
         return Ok(refusal(event, stderr));
     }
     if output.code != 0 {
@@ -218,7 +257,9 @@ fn answer(
         return void("it is for another event");
     }
     let mut reply = Reply::default();
-    if let Some(context) = text(&own, "additionalContext") {
+    if let Some(context) = text(&own, "additionalContext")
+        && (event.kind != Kind::Stop || rules.text_resumes)
+    {
         reply.context.push(context.to_owned());
     }
     if rules.strict && event.kind == Kind::ToolPre && stops(&outer) {
@@ -226,7 +267,7 @@ fn answer(
     }
     let reason = text(&outer, "reason").unwrap_or_default().to_owned();
     match text(&outer, "decision") {
-        Some("block") if event.kind != Kind::ToolPre || rules.block_refuses_tools => {
+        Some("block") if blocks(rules, event.kind) => {
             if rules.strict && reason.trim().is_empty() {
                 return void("it refuses without a reason");
             }
@@ -241,10 +282,31 @@ fn answer(
     if event.kind == Kind::ToolPre {
         gate(rules, &mut own, &mut reply)?;
     }
-    if let Some(result) = own.remove("updatedToolOutput") {
+    if rules.rewrites_prompts
+        && event.kind == Kind::TurnStart
+        && let Some(prompt) = own.get("updatedInput").and_then(|input| input.get("prompt"))
+        && let Some(prompt) = prompt.as_str()
+    {
+        reply.rewrite = Some(Rewritten::Prompt(prompt.to_owned()));
+    }
+    if rules.rewrites_results
+        && let Some(result) = own.remove("updatedToolOutput")
+    {
         reply.rewrite = Some(Rewritten::Result(result));
     }
+    if let Some(prompt) = text(&own, "updatedPrompt").filter(|_| event.kind == Kind::TurnStart) {
+        reply.rewrite = Some(Rewritten::Prompt(prompt.to_owned()));
+    }
     Ok(reply)
+}
+
+/// Whether `"decision": "block"` counts at an event.
+fn blocks(rules: Rules, kind: Kind) -> bool {
+    match kind {
+        Kind::Stop => true,
+        Kind::ToolPre => rules.block_refuses_tools,
+        _ => !rules.block_only_resumes,
+    }
 }
 
 /// Whether an event's answer has nothing of its own in it.

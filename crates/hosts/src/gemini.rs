@@ -14,7 +14,7 @@ use tollgate_core::{EventRef, Kind};
 use crate::fields::{self, Fields, Names};
 use crate::host::{Form, Forms, Host, HostEvent, Incoming, Wire};
 use crate::mcp::McpNames;
-use crate::output::{Output, WireError};
+use crate::output::{Output, WireError, json_in};
 use crate::reply::{Reply, Rewritten, Verdict};
 use crate::tools::{HostTool, Shape};
 
@@ -202,12 +202,7 @@ impl Wire for Gemini {
         if text.is_empty() {
             return Ok(Reply::default());
         }
-        // A text in quotes is looked into once.
-        let said = match serde_json::from_str(text) {
-            Ok(Value::String(inner)) => serde_json::from_str(&inner),
-            said => said,
-        };
-        match said {
+        match json_in(text) {
             Ok(Value::Object(fields)) => Ok(answer(event, fields)),
             Ok(_) => Ok(Reply::default()),
             Err(_) if matches!(output.code, 0 | 1) => Err(WireError::new(

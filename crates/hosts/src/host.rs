@@ -49,6 +49,18 @@ pub trait Wire: Send + Sync {
         input.get("hook_event_name").and_then(Value::as_str)
     }
 
+    /// Whether the name that a command was registered under and the one in its input are of one
+    /// event.
+    fn is_same(&self, given: &str, named: &str) -> bool {
+        given == named
+    }
+
+    /// Whether the event, as it was told this time, is one. Some hosts call a hook where nothing has
+    /// happened yet.
+    fn concerns(&self, _event: &HostEvent, _input: &Args) -> bool {
+        true
+    }
+
     /// Reads an event as the host writes it.
     fn read_event(
         &self,
@@ -145,6 +157,8 @@ pub enum Form {
     /// The host has none, but puts the reason of a refusal where the result would be: what a hook has
     /// made of a result is told as that.
     Told,
+    /// What has happened stays, and the model is told beside it why it should not have.
+    Beside,
     /// The host has none, so the action is refused, with what to do instead.
     Refused,
     /// The host has none, and the action goes on without it.
@@ -223,7 +237,9 @@ impl Host {
         };
         let named = self.wire.event_of(&input);
         let name = match (event, named) {
-            (Some(given), Some(named)) if given != named && self.event(named).is_some() => {
+            (Some(given), Some(named))
+                if !self.wire.is_same(given, named) && self.event(named).is_some() =>
+            {
                 return Err(WireError::new(format!(
                     "the command says that it is for `{given}`, and was called for `{named}`: \
                      `tollgate install {}` registers each event by its name",
@@ -238,6 +254,7 @@ impl Host {
             }
         };
         match self.event(name) {
+            Some(event) if !self.wire.concerns(event, &input) => Ok(None),
             Some(event) => self.wire.read_event(self, event, input).map(Some),
             None if self.other_events.contains(&name) => Ok(None),
             None => Err(self.unknown_event(name)),

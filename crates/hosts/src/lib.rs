@@ -36,8 +36,17 @@ mod result;
 mod tools;
 
 pub mod claude;
+pub mod cline;
 pub mod codex;
+pub mod copilot;
+pub mod cursor;
+pub mod droid;
 pub mod gemini;
+pub mod kimi;
+pub mod opencode;
+pub mod qwen;
+pub mod vscode;
+pub mod windsurf;
 
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
@@ -46,7 +55,20 @@ pub use reply::{Choices, Reply, Rewritten, Verdict};
 pub use tools::{HostTool, Shape};
 
 /// All hosts.
-pub static ALL: &[&Host] = &[&claude::HOST, &codex::HOST, &gemini::HOST];
+pub static ALL: &[&Host] = &[
+    &claude::HOST,
+    &codex::HOST,
+    &gemini::HOST,
+    &copilot::HOST,
+    &qwen::HOST,
+    &kimi::HOST,
+    &droid::HOST,
+    &cline::HOST,
+    &opencode::HOST,
+    &cursor::HOST,
+    &windsurf::HOST,
+    &vscode::HOST,
+];
 
 /// The host of this name.
 pub fn by_name(name: &str) -> Option<&'static Host> {

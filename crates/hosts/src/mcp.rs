@@ -19,6 +19,9 @@ impl McpNames {
     /// As Gemini CLI does it: `mcp_server_tool`.
     pub const GEMINI: Self = Self { prefix: "mcp_", separator: "_" };
 
+    /// As Factory Droid does it: `server___tool`.
+    pub const DROID: Self = Self { prefix: "", separator: "___" };
+
     /// The call of a tool that is none of the host's own. Where the word can be read in several ways,
     /// policies and matchers consider them all; where the host says which server it is, there is one.
     pub(crate) fn call(self, name: &str, server: Option<&str>, tool: Option<&str>) -> ToolCall {

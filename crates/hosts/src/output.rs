@@ -33,6 +33,14 @@ impl Output {
     }
 }
 
+/// The JSON in a text. A text in quotes is looked into once, as some hosts do.
+pub(crate) fn json_in(text: &str) -> serde_json::Result<Value> {
+    match serde_json::from_str(text) {
+        Ok(Value::String(inner)) => serde_json::from_str(&inner),
+        said => said,
+    }
+}
+
 /// An event or an answer that is not one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

@@ -11,9 +11,14 @@ const UPDATE: &str = "*** Update File:";
 const DELETE: &str = "*** Delete File:";
 const MOVE: &str = "*** Move to:";
 
-/// The most files that a patch may touch. A larger one is not read, and so not let pass by guards of
-/// paths.
+/// The most files that a patch may touch. A larger one is a call without its path, which no guard of
+/// paths lets pass.
 const MOST_FILES: usize = 1000;
+
+/// Whether there is a patch in a text.
+pub(crate) fn is_in(text: &str) -> bool {
+    text.contains("*** Begin Patch")
+}
 
 /// One call for each file that a patch touches: what it adds, what it replaces. To delete a file or to
 /// move it away is to write to it.
@@ -34,7 +39,7 @@ pub(crate) fn calls(text: &str) -> Vec<(&'static str, Args)> {
             file.line(line);
         }
         if files.len() > MOST_FILES {
-            return Vec::new();
+            return vec![("write_to_file", Args::new())];
         }
     }
     // What stands below the place it is moved to is the text of both.
@@ -129,6 +134,7 @@ mod tests {
         assert_eq!(paths("+*** Add File: no\n"), []);
         let many = "*** Delete File: x\n".repeat(MOST_FILES);
         assert_eq!(calls(&many).len(), MOST_FILES);
-        assert!(calls(&format!("{many}*** Delete File: y\n")).is_empty());
+        let more = calls(&format!("{many}*** Delete File: y\n"));
+        assert_eq!(more, [("write_to_file", Args::new())]);
     }
 }

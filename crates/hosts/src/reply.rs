@@ -152,6 +152,10 @@ impl Reply {
                     self.verdict = Verdict::Silent;
                 }
             }
+            Verdict::Refuse if forms.refuse == Form::Beside => {
+                self.lost
+                    .push(format!("{title} gives the model the reason, and the result as well"));
+            }
             Verdict::Refuse if forms.refuse != Form::Own => {
                 self.lost.push(format!("{title} cannot be refused this: {}", self.reason));
                 self.verdict = Verdict::Silent;
@@ -317,7 +321,8 @@ fn shown(value: Value) -> String {
     match value {
         Value::String(text) => text,
         Value::Object(fields) => {
-            let lone = ["command", "CommandLine"].iter().find_map(|name| fields.get(*name));
+            let names = ["command", "CommandLine", "command_line"];
+            let lone = names.iter().find_map(|name| fields.get(*name));
             match lone.and_then(Value::as_str) {
                 Some(command) => command.to_owned(),
                 None => Value::Object(fields).to_string(),

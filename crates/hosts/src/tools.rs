@@ -28,7 +28,8 @@ pub enum Shape {
     /// One.
     #[default]
     One,
-    /// One for each element of this list.
+    /// One for each element of this list, or one where it is no list. An element that is an object
+    /// has arguments of its own.
     Each(&'static str),
     /// One for each file of the patch in this argument.
     Patch(&'static str),
@@ -36,6 +37,9 @@ pub enum Shape {
     Edits(&'static str),
     /// One for each address in the text of this argument.
     Urls(&'static str),
+    /// One, and one more for each file of a patch in the command in this argument: the host applies
+    /// such a patch itself.
+    Command(&'static str),
 }
 
 /// The most addresses that are looked for in a text. Where there are more, the call has none, which no
@@ -72,6 +76,11 @@ impl HostTool {
         let given = self.args.iter().find(given).map(|(theirs, _)| *theirs);
         given.or_else(|| self.theirs(ours))
     }
+
+    /// Where an argument stands in the table; one that is not there stands before all others.
+    fn place(&self, native: &str) -> Option<usize> {
+        self.args.iter().position(|(theirs, _)| *theirs == native)
+    }
 }
 
 /// The calls that a host's call of one of its tools comes to; never none.
@@ -86,13 +95,21 @@ pub(crate) fn translate(
     let calls = match tool.shape {
         Shape::One | Shape::Edits(_) => vec![(tool.tool, renamed(tool, input))],
         Shape::Each(list) => each(tool, input, list),
-        Shape::Patch(text) => match input.get(text).and_then(Value::as_str).map(patch::calls) {
-            Some(calls) if !calls.is_empty() => calls,
+        Shape::Patch(text) => match input.get(text).and_then(Value::as_str) {
             // What cannot be read touches files that nobody knows: it is a call without its path,
             // which no guard of paths lets pass.
-            _ => vec![(tool.tool, renamed(tool, input))],
+            None => vec![(tool.tool, renamed(tool, input))],
+            Some(text) => match patch::calls(text) {
+                calls if calls.is_empty() => vec![(tool.tool, renamed(tool, input))],
+                calls => calls,
+            },
         },
         Shape::Urls(text) => urls(tool, input, text),
+        Shape::Command(text) => {
+            let text = input.get(text).and_then(Value::as_str).unwrap_or_default();
+            let patched = if patch::is_in(text) { patch::calls(text) } else { Vec::new() };
+            std::iter::once((tool.tool, renamed(tool, input))).chain(patched).collect()
+        }
     };
     let finished = |(name, args): (&'static str, Args)| {
         let args = tools::lookup(name)
@@ -106,9 +123,10 @@ pub(crate) fn translate(
 fn arguments(tool: &HostTool, input: &Value) -> Args {
     match (input, tool.shape) {
         (Value::Object(input), _) => input.clone(),
-        (Value::String(_), Shape::Patch(name) | Shape::Each(name) | Shape::Urls(name)) => {
-            Map::from_iter([(name.to_owned(), input.clone())])
-        }
+        (
+            Value::String(_),
+            Shape::Patch(name) | Shape::Each(name) | Shape::Urls(name) | Shape::Command(name),
+        ) => Map::from_iter([(name.to_owned(), input.clone())]),
         (Value::String(_), Shape::One | Shape::Edits(_)) => {
             let first = tool.args.first();
             first.map(|(name, _)| ((*name).to_owned(), input.clone())).into_iter().collect()
@@ -133,10 +151,12 @@ fn renamed(tool: &HostTool, input: &Args) -> Args {
         };
         (ours.to_owned(), value)
     };
-    // An argument that the host itself calls as the table does another one gives way to that.
-    let (mapped, others): (Vec<_>, Vec<_>) =
-        input.iter().partition(|(name, _)| tool.ours(name).is_some());
-    others.into_iter().chain(mapped).map(rename).collect()
+    // An argument that the host itself calls as the table does another one gives way to that; of two
+    // names for one argument, the one that stands first in the table counts. One that is nothing is
+    // not given.
+    let mut args: Vec<_> = input.iter().filter(|(_, value)| !value.is_null()).collect();
+    args.sort_by_key(|(name, _)| std::cmp::Reverse(tool.place(name).unwrap_or(usize::MAX)));
+    args.into_iter().map(rename).collect()
 }
 
 /// The edits of one file, as the table's tool has them.
@@ -159,7 +179,13 @@ fn chunks(tool: &HostTool, edits: &Value) -> Value {
 fn each(tool: &HostTool, input: &Args, list: &str) -> Vec<(&'static str, Args)> {
     let one = |value: &Value| {
         let mut input = input.clone();
-        input.insert(list.to_owned(), value.clone());
+        match value {
+            Value::Object(fields) => {
+                input.remove(list);
+                input.extend(fields.clone());
+            }
+            value => drop(input.insert(list.to_owned(), value.clone())),
+        }
         (tool.tool, renamed(tool, &input))
     };
     match input.get(list) {
@@ -200,10 +226,11 @@ fn placed(tool: &Tool, mut args: Args, cwd: Option<&str>) -> Args {
                 }
             }
             // A search without a place is one of the whole project.
-            None if is_command
-                || arg.required
-                    && tool.access == tools::Access::Read
-                    && arg.name != "AbsolutePath" =>
+            None | Some(Value::Null)
+                if is_command
+                    || arg.required
+                        && tool.access == tools::Access::Read
+                        && arg.name != "AbsolutePath" =>
             {
                 args.insert(arg.name.to_owned(), cwd.into());
             }
@@ -235,6 +262,14 @@ pub(crate) fn back(
     let mut input = input.as_object()?.clone();
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     for name in names.filter(|name| before.get(*name) != after.get(*name)) {
+        let element = match tool.shape {
+            Shape::Each(list) => input.get_mut(list).and_then(|list| list.get_mut(place)),
+            _ => None,
+        };
+        if let Some(Value::Object(fields)) = element {
+            put_back(tool, fields, name, after.get(name))?;
+            continue;
+        }
         let theirs = match tool.theirs_in(&input, name) {
             Some(theirs) => theirs,
             // The table's own, for which the host has no name.
@@ -244,6 +279,7 @@ pub(crate) fn back(
         let value = after.get(name).cloned();
         match (tool.shape, value) {
             (Shape::Patch(_), _) => return None,
+            (Shape::Command(_), _) if place > 0 => return None,
             (Shape::Urls(text), value) if name == "Url" && !input.contains_key(theirs) => {
                 let (old, new) = (before.get(name)?.as_str()?, value.as_ref()?.as_str()?);
                 let changed = input.get(text)?.as_str()?.replace(old, new);
@@ -262,6 +298,20 @@ pub(crate) fn back(
         }
     }
     Some(Value::Object(input))
+}
+
+/// An argument of one element of a list.
+fn put_back(tool: &HostTool, fields: &mut Args, name: &str, value: Option<&Value>) -> Option<()> {
+    let theirs = match tool.theirs_in(fields, name) {
+        Some(theirs) => theirs,
+        None if is_in_table(tool, name) => return None,
+        None => name,
+    };
+    match value {
+        Some(value) => fields.insert(theirs.to_owned(), value.clone()),
+        None => fields.remove(theirs),
+    };
+    Some(())
 }
 
 fn is_in_table(tool: &HostTool, arg: &str) -> bool {
@@ -294,17 +344,26 @@ pub(crate) fn native(host: &Host, call: &ToolCall) -> (String, Value) {
         return (host.mcp.word(server, &call.name), Value::Object(call.args.clone()));
     }
     let known = tools::lookup(&call.name).map_or(&*call.name, |tool| tool.name);
-    let same =
-        |tool: &&HostTool| tool.tool == known && matches!(tool.shape, Shape::One | Shape::Edits(_));
+    let is_several = |shape| matches!(shape, Shape::Patch(_) | Shape::Urls(_));
+    let same = |tool: &&HostTool| tool.tool == known && !is_several(tool.shape);
     let Some(tool) = host.tools.iter().find(same) else {
         return (call.name.clone(), Value::Object(call.args.clone()));
     };
     let renamed = call.args.iter().map(|(name, value)| {
         let value = match (tool.shape, tool.theirs(name)) {
             (Shape::Edits(list), Some(theirs)) if list == theirs => native_chunks(tool, value),
+            (Shape::Each(list), Some(theirs)) if list == theirs => vec![value.clone()].into(),
             _ => value.clone(),
         };
         (tool.theirs(name).unwrap_or(name).to_owned(), value)
     });
-    (tool.native.to_owned(), Value::Object(renamed.collect()))
+    let input: Args = renamed.collect();
+    match tool.shape {
+        // Its elements are objects, of which this is one.
+        Shape::Each(list) if !tool.args.iter().any(|(theirs, _)| *theirs == list) => {
+            let list = (list.to_owned(), Value::from(vec![Value::Object(input)]));
+            (tool.native.to_owned(), Value::Object(Map::from_iter([list])))
+        }
+        _ => (tool.native.to_owned(), Value::Object(input)),
+    }
 }

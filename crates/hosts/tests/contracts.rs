@@ -14,6 +14,9 @@ fn cases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/hosts")
 }
 
+/// Hosts that are known by their documents alone.
+const NOT_RUN: &[&str] = &["cursor", "windsurf", "vscode"];
+
 /// The hosts that something was recorded of, with the folder.
 fn recorded() -> Vec<(&'static Host, PathBuf)> {
     let mut all = Vec::new();
@@ -25,7 +28,8 @@ fn recorded() -> Vec<(&'static Host, PathBuf)> {
             all.push((host, path));
         }
     }
-    assert!(all.len() >= ALL.len().min(9), "recordings are there");
+    let run = ALL.iter().filter(|host| !NOT_RUN.contains(&host.name)).count();
+    assert!(all.len() >= run, "recordings are there");
     all
 }
 
@@ -114,7 +118,9 @@ fn its_rules_are_what_was_measured() {
                 ["killed", "timeout", "not-", "onFailure", "big-reason", "continue", "defer"];
             let (Some(code), false) = (
                 answer["exit"].as_i64(),
-                beyond.iter().any(|it| case.starts_with(it)) || case.ends_with(" mode"),
+                beyond.iter().any(|it| case.starts_with(it))
+                    || case.ends_with(" mode")
+                    || case.ends_with("(no --allow-all-tools)"),
             ) else {
                 continue;
             };
@@ -169,7 +175,9 @@ fn its_rules_are_what_was_measured_elsewhere() {
             let reply = host.wire.read_answer(event, &output).unwrap_or_default();
             let given = effect["marker_in_requests"].as_array().is_some_and(|it| !it.is_empty());
             let refused = reply.verdict == Verdict::Refuse;
-            let added = !reply.context.is_empty();
+            // A prompt that is rewritten is as good as added.
+            let prompt = matches!(reply.rewrite, Some(Rewritten::Prompt(_)));
+            let added = !reply.context.is_empty() || prompt;
             let (ours, theirs) = match event.kind {
                 Kind::TurnStart | Kind::ModelPre => ((refused, added), (requests == 0, given)),
                 Kind::SessionStart => ((false, added), (requests == 0, given)),
@@ -178,7 +186,9 @@ fn its_rules_are_what_was_measured_elsewhere() {
                 }
                 Kind::ToolPost => {
                     let told = refused || added || reply.rewrite.is_some();
-                    ((false, told), (false, given))
+                    // A refusal that ends the run is told to nobody.
+                    let over = refused && requests < 2;
+                    ((false, told), (false, given || over))
                 }
                 _ => continue,
             };
@@ -206,7 +216,7 @@ fn every_answer_is_understood() {
             for (verdict, form) in verdicts {
                 for (rewrite, context) in [(false, false), (true, false), (false, true)] {
                     let refused = matches!(verdict, Verdict::Refuse | Verdict::Resume);
-                    if form != Form::Own
+                    if !matches!(form, Form::Own | Form::Beside)
                         || rewrite && (forms.rewrite != Form::Own || refused)
                         || context && (forms.context != Form::Own || refused)
                     {
@@ -232,7 +242,11 @@ fn every_answer_is_understood() {
                         assert_eq!(read.reason.trim(), reply.reason, "{at}");
                     }
                     if verdict == Verdict::Silent && !rewrite && !context {
-                        assert_eq!(output, Output::silent(), "{at}: silence is silent");
+                        // Cursor takes nothing at all for a failure: there, silence is an answer
+                        // that says nothing.
+                        let empty = Output::json(&serde_json::json!({}));
+                        let silent = host.name == "cursor" && event.gate && output == empty;
+                        assert!(silent || output == Output::silent(), "{at}: silence is silent");
                     }
                 }
             }
@@ -244,6 +258,7 @@ fn rewrite(kind: Kind, input: &Value) -> Rewritten {
     match kind {
         Kind::ToolPre => Rewritten::Input(input.clone()),
         Kind::TurnStart => Rewritten::Prompt("please".to_owned()),
+        Kind::SubagentStop => Rewritten::Result("x".into()),
         _ => Rewritten::Result(serde_json::json!({"stdout": "x"})),
     }
 }

@@ -30,8 +30,13 @@ pub fn built_in(config: &Config) -> Vec<Arc<dyn Tool>> {
 struct BuiltIn<A, F> {
     spec: Spec,
     run: F,
+    preview: Option<Preview<A>>,
     takes: PhantomData<fn(A)>,
 }
+
+/// What a call would change.
+type Preview<A> =
+    Box<dyn Fn(Cx, A) -> BoxFuture<'static, Result<String, ToolFailure>> + Send + Sync>;
 
 /// Makes a tool of a function that gets the context and the arguments.
 pub(crate) fn tool<A, F, Fut>(name: &str, description: &str, run: F) -> Arc<dyn Tool>
@@ -40,7 +45,40 @@ where
     F: Fn(Cx, A) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Output, ToolFailure>> + Send + 'static,
 {
-    Arc::new(BuiltIn { spec: Spec::of::<A>(name, description), run, takes: PhantomData::<fn(A)> })
+    made(name, description, run, None)
+}
+
+/// The same, with a function that tells what the other one would change.
+pub(crate) fn editing_tool<A, F, Fut, P, Seen>(
+    name: &str,
+    description: &str,
+    run: F,
+    preview: P,
+) -> Arc<dyn Tool>
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Fn(Cx, A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Output, ToolFailure>> + Send + 'static,
+    P: Fn(Cx, A) -> Seen + Send + Sync + 'static,
+    Seen: Future<Output = Result<String, ToolFailure>> + Send + 'static,
+{
+    let preview = move |cx: Cx, args: A| -> BoxFuture<'static, _> { Box::pin(preview(cx, args)) };
+    made(name, description, run, Some(Box::new(preview)))
+}
+
+fn made<A, F, Fut>(
+    name: &str,
+    description: &str,
+    run: F,
+    preview: Option<Preview<A>>,
+) -> Arc<dyn Tool>
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Fn(Cx, A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Output, ToolFailure>> + Send + 'static,
+{
+    let spec = Spec::of::<A>(name, description);
+    Arc::new(BuiltIn { spec, run, preview, takes: PhantomData::<fn(A)> })
 }
 
 impl<A, F, Fut> Tool for BuiltIn<A, F>
@@ -61,6 +99,20 @@ where
         Box::pin(async move {
             let args = read_args::<A>(&self.spec, args)?;
             (self.run)(cx.clone(), args).await
+        })
+    }
+
+    fn preview<'a>(
+        &'a self,
+        cx: &'a Cx,
+        args: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Option<Result<String, ToolFailure>>> {
+        Box::pin(async move {
+            let preview = self.preview.as_ref()?;
+            match read_args::<A>(&self.spec, args) {
+                Ok(args) => Some(preview(cx.clone(), args).await),
+                Err(error) => Some(Err(error.into())),
+            }
         })
     }
 }

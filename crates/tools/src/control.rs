@@ -61,7 +61,8 @@ pub struct ListPermissions {}
 pub struct AskPermission {
     /// What is asked for.
     pub action: PermissionAction,
-    /// For what: an absolute path, a command or how it begins, or an address.
+    /// For what. A file; a directory, which stands for all below it; a path with `*` or `**`. A command line to the
+    /// letter, or `npm *` for a command with any plain arguments. An address, or `https://host/*`.
     pub target: String,
     /// Why it is needed. Shown to the user.
     pub reason: String,
@@ -75,7 +76,7 @@ pub enum PermissionAction {
     ReadFile,
     /// Writing a file, or all below a directory.
     WriteFile,
-    /// Running a command.
+    /// Running a command line.
     Command,
     /// Reading an address.
     ReadUrl,

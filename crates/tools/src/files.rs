@@ -13,9 +13,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::blocking::blocking;
-use crate::built_in::tool;
+use crate::built_in::{editing_tool, tool};
 use crate::config::Limits;
-use crate::tool::{Output, Tool};
+use crate::tool::{Cx, Output, Tool, ToolFailure};
 
 /// Arguments of `view_file`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -61,6 +61,20 @@ struct ReplaceFileContent {
     allow_multiple: bool,
 }
 
+impl ReplaceFileContent {
+    /// The file, and what is replaced in it.
+    fn into_chunks(self) -> (String, Vec<Chunk>) {
+        let chunk = Chunk {
+            target_content: self.target_content,
+            replacement_content: self.replacement_content,
+            start_line: self.start_line,
+            end_line: self.end_line,
+            allow_multiple: self.allow_multiple,
+        };
+        (self.target_file, vec![chunk])
+    }
+}
+
 /// One replacement.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
@@ -98,61 +112,98 @@ struct ListDir {
 }
 
 pub(crate) fn tools(limits: &Arc<Limits>) -> Vec<Arc<dyn Tool>> {
-    let with = |limits: &Arc<Limits>| Arc::clone(limits);
-    let (view, write, replace, multi, list) =
-        (with(limits), with(limits), with(limits), with(limits), with(limits));
     vec![
-        tool(
-            "view_file",
-            "Shows a text file with line numbers, all of it or some lines. Binary files are named \
-             and not shown.",
-            move |cx, args: ViewFile| {
-                let limits = with(&view);
-                blocking(move |_| view::view(&cx, &args, &limits).map(Output::new))
-            },
-        ),
-        tool(
-            "write_to_file",
-            "Creates a file, and the directories on the way to it. Replaces an existing file only \
-             if Overwrite is true.",
-            move |cx, args: WriteToFile| {
-                let limits = with(&write);
-                blocking(move |cancel| write::write(&cx, &args, &limits, cancel).map(Output::new))
-            },
-        ),
-        tool(
-            "replace_file_content",
-            "Replaces one piece of text in a file. TargetContent must occur exactly once between \
-             StartLine and EndLine, or AllowMultiple must be true.",
-            move |cx, args: ReplaceFileContent| {
-                let limits = with(&replace);
-                let chunks = [Chunk {
-                    target_content: args.target_content,
-                    replacement_content: args.replacement_content,
-                    start_line: args.start_line,
-                    end_line: args.end_line,
-                    allow_multiple: args.allow_multiple,
-                }];
-                blocking(move |cancel| {
-                    edit::edit(&cx, &args.target_file, &chunks, &limits, cancel).map(Output::new)
-                })
-            },
-        ),
-        tool(
-            "multi_replace_file_content",
-            "Replaces several pieces of text in one file: all of them, or none if one does not \
-             fit.",
-            move |cx, args: MultiReplaceFileContent| {
-                let limits = with(&multi);
-                blocking(move |cancel| {
-                    let chunks = &args.replacement_chunks;
-                    edit::edit(&cx, &args.target_file, chunks, &limits, cancel).map(Output::new)
-                })
-            },
-        ),
-        tool("list_dir", "Lists a directory: names, kinds and sizes.", move |cx, args: ListDir| {
-            let limits = with(&list);
-            blocking(move |_| list::list(&cx, &args.directory_path, &limits).map(Output::new))
-        }),
+        view_tool(limits),
+        write_tool(limits),
+        replace_tool(limits),
+        multi_tool(limits),
+        list_tool(limits),
     ]
+}
+
+fn view_tool(limits: &Arc<Limits>) -> Arc<dyn Tool> {
+    let limits = Arc::clone(limits);
+    tool(
+        "view_file",
+        "Shows a text file with line numbers, all of it or some lines. Binary files are named \
+         and not shown.",
+        move |cx, args: ViewFile| {
+            let limits = Arc::clone(&limits);
+            blocking(move |_| view::view(&cx, &args, &limits).map(Output::new))
+        },
+    )
+}
+
+fn write_tool(limits: &Arc<Limits>) -> Arc<dyn Tool> {
+    let (own, shown) = (Arc::clone(limits), Arc::clone(limits));
+    editing_tool(
+        "write_to_file",
+        "Creates a file, and the directories on the way to it. Replaces an existing file only \
+         if Overwrite is true.",
+        move |cx, args: WriteToFile| {
+            let limits = Arc::clone(&own);
+            blocking(move |cancel| write::write(&cx, &args, &limits, cancel).map(Output::new))
+        },
+        move |cx, args: WriteToFile| {
+            let limits = Arc::clone(&shown);
+            blocking(move |_| write::preview(&cx, &args, &limits))
+        },
+    )
+}
+
+fn replace_tool(limits: &Arc<Limits>) -> Arc<dyn Tool> {
+    let (own, shown) = (Arc::clone(limits), Arc::clone(limits));
+    editing_tool(
+        "replace_file_content",
+        "Replaces one piece of text in a file. TargetContent must occur exactly once between \
+         StartLine and EndLine, or AllowMultiple must be true.",
+        move |cx, args: ReplaceFileContent| {
+            let (file, chunks) = args.into_chunks();
+            edited(cx, file, chunks, Arc::clone(&own))
+        },
+        move |cx, args: ReplaceFileContent| {
+            let (file, chunks) = args.into_chunks();
+            previewed(cx, file, chunks, Arc::clone(&shown))
+        },
+    )
+}
+
+fn multi_tool(limits: &Arc<Limits>) -> Arc<dyn Tool> {
+    let (own, shown) = (Arc::clone(limits), Arc::clone(limits));
+    editing_tool(
+        "multi_replace_file_content",
+        "Replaces several pieces of text in one file: all of them, or none if one does not fit.",
+        move |cx, args: MultiReplaceFileContent| {
+            edited(cx, args.target_file, args.replacement_chunks, Arc::clone(&own))
+        },
+        move |cx, args: MultiReplaceFileContent| {
+            previewed(cx, args.target_file, args.replacement_chunks, Arc::clone(&shown))
+        },
+    )
+}
+
+fn list_tool(limits: &Arc<Limits>) -> Arc<dyn Tool> {
+    let limits = Arc::clone(limits);
+    tool("list_dir", "Lists a directory: names, kinds and sizes.", move |cx, args: ListDir| {
+        let limits = Arc::clone(&limits);
+        blocking(move |_| list::list(&cx, &args.directory_path, &limits).map(Output::new))
+    })
+}
+
+async fn edited(
+    cx: Cx,
+    file: String,
+    chunks: Vec<Chunk>,
+    limits: Arc<Limits>,
+) -> Result<Output, ToolFailure> {
+    blocking(move |cancel| edit::edit(&cx, &file, &chunks, &limits, cancel).map(Output::new)).await
+}
+
+async fn previewed(
+    cx: Cx,
+    file: String,
+    chunks: Vec<Chunk>,
+    limits: Arc<Limits>,
+) -> Result<String, ToolFailure> {
+    blocking(move |cancel| edit::preview(&cx, &file, &chunks, &limits, cancel)).await
 }

@@ -68,6 +68,18 @@ pub trait Tool: Send + Sync + 'static {
         cx: &'a Cx,
         args: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<Output, ToolFailure>>;
+
+    /// What a call would change in a file as things stand, as a diff, for the person who is asked about it; an error
+    /// where it would come to nothing. It changes nothing itself. None for a tool that edits no file.
+    ///
+    /// A diff is only worth a look if it is the edit that would be made: a tool makes both with the same code.
+    fn preview<'a>(
+        &'a self,
+        _cx: &'a Cx,
+        _args: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Option<Result<String, ToolFailure>>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 impl fmt::Debug for dyn Tool {

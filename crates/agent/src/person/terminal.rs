@@ -1,37 +1,61 @@
 //! A person at a terminal.
 
-use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, IsTerminal as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::fs::OFlags;
+use rustix::termios::tcgetwinsize;
 use serde_json::Value;
+use tokio::sync::Mutex as Turn;
 use tollgate_core::event::{Question, Response, Responses, ToolCall};
 use tollgate_core::hook::BoxFuture;
 
+use super::lines::Lines;
+use super::page::{Page, word};
 use super::{Approval, Consent, Person};
-use crate::permission::Resource;
+use crate::permission::{Resource, ResourceKind};
 
-/// How much of an argument, or of a diff, is shown.
-const MOST_LINES: usize = 40;
-const MOST_COLUMNS: usize = 200;
+/// How wide a terminal is that does not say.
+const COLUMNS: usize = 80;
 
 /// A person at a terminal, who is asked in words. One question at a time, whoever asks.
+///
+/// A terminal has one reader, and this is it: who wants what the person types otherwise takes it from
+/// [`line`](Self::line). A line goes to the question that is open when it is typed; what was typed before a question was
+/// shown does not answer it. A question that is given up is gone, and keeps nobody waiting.
 #[derive(Clone)]
 pub struct Terminal {
-    streams: Arc<Mutex<Streams>>,
+    shared: Arc<Shared>,
 }
 
-struct Streams {
-    input: Box<dyn BufRead + Send>,
-    output: Box<dyn Write + Send>,
+struct Shared {
+    lines: Arc<Lines>,
+    output: Mutex<Box<dyn Write + Send>>,
+    /// The terminal, for its width.
+    terminal: Option<File>,
+    asking: Turn<()>,
 }
 
 impl Terminal {
-    /// The terminal that this process belongs to. An error where it has none: then nobody can be asked.
+    /// The terminal that this process belongs to, or else the one that is its standard input. An error where it has
+    /// none: then nobody can be asked.
     pub fn open() -> io::Result<Self> {
-        let terminal = File::options().read(true).write(true).open("/dev/tty")?;
-        Ok(Self::on(BufReader::new(terminal.try_clone()?), terminal))
+        // Opened anew: that reading does not wait is then a matter of this handle, and of nobody else's.
+        let open = |path: &str, flags: OFlags| {
+            let flags = (flags | OFlags::NOCTTY).bits().cast_signed();
+            File::options().read(true).write(true).custom_flags(flags).open(path)
+        };
+        let mut path = "/dev/tty";
+        let mut input = open(path, OFlags::NONBLOCK);
+        if input.is_err() && io::stdin().is_terminal() {
+            path = "/dev/stdin";
+            input = open(path, OFlags::NONBLOCK);
+        }
+        let (input, output) = (input?, open(path, OFlags::empty())?);
+        let terminal = Some(output.try_clone()?);
+        Ok(Self::new(Lines::of_terminal(input), Box::new(output), terminal))
     }
 
     /// A person who reads and writes elsewhere.
@@ -47,37 +71,85 @@ impl Terminal {
     /// # Ok(()) }
     /// ```
     pub fn on(input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) -> Self {
-        let streams = Streams { input: Box::new(input), output: Box::new(output) };
-        Self { streams: Arc::new(Mutex::new(streams)) }
+        Self::new(Lines::of_stream(input), Box::new(output), None)
     }
 
-    /// Puts a question on a thread that may wait, and reads answers until one is understood. The end of the input is
-    /// no answer.
-    async fn ask<T: Send + 'static>(
+    fn new(lines: Arc<Lines>, output: Box<dyn Write + Send>, terminal: Option<File>) -> Self {
+        let (output, asking) = (Mutex::new(output), Turn::new(()));
+        Self { shared: Arc::new(Shared { lines, output, terminal, asking }) }
+    }
+
+    /// The next line that the person types while they are asked nothing, without its end. None at the end of the input:
+    /// on a terminal, where they type Ctrl-D. Giving it up loses nothing.
+    pub async fn line(&self) -> Option<String> {
+        let line = self.shared.lines.prompt().await?;
+        Some(line.trim_end_matches(['\n', '\r']).to_owned())
+    }
+
+    fn columns(&self) -> usize {
+        let size = self.shared.terminal.as_ref().and_then(|terminal| tcgetwinsize(terminal).ok());
+        size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+    }
+
+    fn write(&self, text: &str) -> Option<()> {
+        let mut output = self.shared.output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.write_all(text.as_bytes()).ok()?;
+        output.flush().ok()
+    }
+
+    /// Shows a page, and reads answers until one is understood. The end of the input is no answer.
+    async fn ask<T>(
         &self,
-        question: String,
-        again: &'static str,
-        understand: impl Fn(&str) -> Option<T> + Send + 'static,
+        page: impl Fn(&mut Page),
+        choices: &str,
+        again: &str,
+        understand: impl Fn(&str) -> Option<T>,
     ) -> Option<T> {
-        let streams = Arc::clone(&self.streams);
-        let asked = tokio::task::spawn_blocking(move || {
-            let mut streams = streams.lock().unwrap_or_else(PoisonError::into_inner);
-            streams.output.write_all(question.as_bytes()).ok()?;
-            loop {
-                streams.output.flush().ok()?;
-                let mut line = String::new();
-                // A person types less; what is longer is not understood.
-                let mut limited = io::Read::take(&mut streams.input, 64 * 1024);
-                if limited.read_line(&mut line).ok()? == 0 {
-                    return None;
-                }
-                if let Some(understood) = understand(line.trim()) {
-                    return Some(understood);
-                }
-                streams.output.write_all(again.as_bytes()).ok()?;
+        let _one_at_a_time = self.shared.asking.lock().await;
+        let mut is_cut = self.show(&page, false)?;
+        // Nobody can have read the question before its last line was written.
+        let asked = self.shared.lines.ask();
+        let mut unanswered = Unanswered { terminal: self, is_open: true };
+        let more = if is_cut { "[v] view all of it  " } else { "" };
+        self.write(&format!("{more}{choices} > "))?;
+        loop {
+            let line = asked.answer().await?;
+            let line = line.trim();
+            if is_cut && matches!(line, "v" | "view") {
+                self.show(&page, true)?;
+                is_cut = false;
+                self.write(&format!("{choices} > "))?;
+                continue;
             }
-        });
-        asked.await.ok().flatten()
+            if let Some(understood) = understand(line) {
+                unanswered.is_open = false;
+                return Some(understood);
+            }
+            self.write(&format!("{again} > "))?;
+        }
+    }
+
+    /// Writes a page. Says whether some of it was left out.
+    fn show(&self, page: impl Fn(&mut Page), shows_all: bool) -> Option<bool> {
+        let mut shown = Page::new(self.columns(), shows_all);
+        page(&mut shown);
+        let (text, is_cut) = shown.finish();
+        self.write(&text)?;
+        Some(is_cut)
+    }
+}
+
+/// A question that was given up leaves the cursor behind it.
+struct Unanswered<'a> {
+    terminal: &'a Terminal,
+    is_open: bool,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.terminal.write("\n");
+        }
     }
 }
 
@@ -87,93 +159,110 @@ impl std::fmt::Debug for Terminal {
     }
 }
 
-/// A text as it can be shown: without what would move the cursor or change colours, and not without end.
-fn shown(text: &str) -> String {
-    let mut shown = String::new();
-    for (number, line) in text.lines().enumerate() {
-        if number == MOST_LINES {
-            let _ = write!(shown, "\n  … and {} more lines", text.lines().count() - number);
-            break;
-        }
-        if number > 0 {
-            shown.push_str("\n  ");
-        }
-        let plain = line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c });
-        shown.extend(plain.take(MOST_COLUMNS));
-        if line.chars().count() > MOST_COLUMNS {
-            shown.push('…');
-        }
-    }
-    shown
-}
+/// What is in the diff, where there is one.
+const IN_THE_DIFF: [&str; 4] =
+    ["CodeContent", "TargetContent", "ReplacementContent", "ReplacementChunks"];
 
-fn call_shown(call: &ToolCall) -> String {
+fn show_call(page: &mut Page, call: &ToolCall, has_diff: bool) {
     let name = match &call.server {
         Some(server) => format!("{server}/{}", call.name),
         None => call.name.clone(),
     };
     let who = match call.agent.depth {
         0 => String::new(),
-        _ => format!(" (subagent {})", call.agent.id),
+        _ => format!(" (subagent {})", word(&call.agent.id)),
     };
-    let mut text = format!("{}{who}", shown(&name));
+    page.line(&format!("  {}{who}", word(&name)));
     for (name, value) in &call.args {
-        let value = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let _ = write!(text, "\n  {}: {}", shown(name), shown(&value));
+        if has_diff && IN_THE_DIFF.contains(&name.as_str()) {
+            continue;
+        }
+        match value {
+            Value::String(text) => page.field(name, text),
+            other => page.field(name, &other.to_string()),
+        }
     }
-    text
+}
+
+fn show_approval(page: &mut Page, approval: &Approval<'_>) {
+    page.line("\nMay the agent do this?");
+    show_call(page, approval.call, approval.diff.is_some());
+    if let Some(fails) = approval.fails {
+        page.field("as things stand it would fail", fails);
+    }
+    if let Some(diff) = approval.diff {
+        page.line("  what would change:");
+        page.block(diff);
+    }
+    if !approval.reason.is_empty() {
+        page.field("why you are asked", approval.reason);
+    }
+    if approval.may_remember {
+        let is_elsewhere = |resource: &Resource| {
+            resource.kind == ResourceKind::Command && approval.call.text("Cwd").is_some()
+        };
+        for resource in approval.resources {
+            let place = if is_elsewhere(resource) { ", in the same directory" } else { "" };
+            page.field("always would permit", &format!("{resource}{place}"));
+        }
+    }
+}
+
+fn show_permission(page: &mut Page, resource: &Resource, reason: &str) {
+    page.line("\nMay the agent have this, until the session ends?");
+    page.field("permission", &resource.to_string());
+    if resource.what.contains('*') {
+        let meaning = match resource.kind {
+            ResourceKind::Command => {
+                "arguments without quotes, variables or operators of the shell"
+            }
+            ResourceKind::ReadFile | ResourceKind::WriteFile => {
+                "any name, and ** for all that is below"
+            }
+            _ => "any text",
+        };
+        page.line(&format!("  where * stands for {meaning}"));
+    }
+    page.field("its reason", reason);
+}
+
+fn show_question(page: &mut Page, question: &Question) {
+    page.line("\nThe agent asks:");
+    page.block(&question.question);
+    for option in &question.options {
+        page.option(&option.id, &option.text);
+    }
 }
 
 impl Person for Terminal {
     fn approve<'a>(&'a self, approval: &'a Approval<'a>) -> BoxFuture<'a, Consent> {
-        let mut question = format!("\nMay the agent do this?\n{}\n", call_shown(approval.call));
-        if !approval.reason.is_empty() {
-            let _ = writeln!(question, "  why you are asked: {}", shown(approval.reason));
-        }
-        if let Some(diff) = approval.diff {
-            let _ = writeln!(question, "  {}", shown(diff));
-        }
         let may_remember = approval.may_remember;
-        if may_remember {
-            let all: Vec<_> = approval.resources.iter().map(ToString::to_string).collect();
-            let _ = write!(
-                question,
-                "[y] once  [a] always in this session: {}  [n] no > ",
-                shown(&all.join(", "))
-            );
+        let (choices, again) = if may_remember {
+            ("[y] yes, once  [a] always in this session  [n] no", "y, a or n?")
         } else {
-            question.push_str("[y] once  [n] no > ");
-        }
+            ("[y] yes, once  [n] no", "y or n?")
+        };
+        let understand = move |line: &str| match line.to_lowercase().as_str() {
+            "y" | "yes" | "once" => Some(Consent::Once),
+            "a" | "always" if may_remember => Some(Consent::ForSession),
+            "n" | "no" | "" => Some(no()),
+            _ => None,
+        };
         Box::pin(async move {
-            let again = "y, a or n? > ";
-            let answer =
-                self.ask(question, again, move |line| match line.to_lowercase().as_str() {
-                    "y" | "yes" | "once" => Some(Consent::Once),
-                    "a" | "always" if may_remember => Some(Consent::ForSession),
-                    "n" | "no" | "" => Some(no()),
-                    _ => None,
-                });
-            answer.await.unwrap_or_else(no)
+            let page = |page: &mut Page| show_approval(page, approval);
+            self.ask(page, choices, again, understand).await.unwrap_or_else(no)
         })
     }
 
     fn permit<'a>(&'a self, resource: &'a Resource, reason: &'a str) -> BoxFuture<'a, Consent> {
-        let question = format!(
-            "\nThe agent asks for a permission until the session ends: {}\n  {}\n[y] yes  [n] no > ",
-            shown(&resource.to_string()),
-            shown(reason)
-        );
+        let understand = |line: &str| match line.to_lowercase().as_str() {
+            "y" | "yes" => Some(Consent::ForSession),
+            "n" | "no" | "" => Some(no()),
+            _ => None,
+        };
         Box::pin(async move {
-            let answer =
-                self.ask(question, "y or n? > ", |line| match line.to_lowercase().as_str() {
-                    "y" | "yes" => Some(Consent::ForSession),
-                    "n" | "no" | "" => Some(no()),
-                    _ => None,
-                });
-            answer.await.unwrap_or_else(no)
+            let page = |page: &mut Page| show_permission(page, resource, reason);
+            self.ask(page, "[y] yes  [n] no", "y or n?", understand).await.unwrap_or_else(no)
         })
     }
 
@@ -181,19 +270,15 @@ impl Person for Terminal {
         Box::pin(async move {
             let mut responses = Vec::new();
             for question in questions {
-                let mut text = format!("\n{}\n", shown(&question.question));
-                for option in &question.options {
-                    let _ = writeln!(text, "  [{}] {}", shown(&option.id), shown(&option.text));
-                }
-                text.push_str(if question.is_multi_select {
-                    "numbers with commas, or an answer in words; nothing to skip > "
-                } else {
-                    "a number, or an answer in words; nothing to skip > "
-                });
-                let asked = question.clone();
-                let again = "only one of them, please > ";
-                let answered = self.ask(text, again, move |line| understood(&asked, line)).await;
-                match answered {
+                let choices = match (question.options.is_empty(), question.is_multi_select) {
+                    (true, _) => "an answer in words; nothing to skip",
+                    (false, true) => "numbers with commas, or an answer in words; nothing to skip",
+                    (false, false) => "a number, or an answer in words; nothing to skip",
+                };
+                let page = |page: &mut Page| show_question(page, question);
+                let again = "only one of them, please";
+                let understand = |line: &str| understood(question, line);
+                match self.ask(page, choices, again, understand).await {
                     Some(response) => responses.push(response),
                     None => return Some(Responses { responses, cancelled: true }),
                 }
@@ -260,6 +345,7 @@ mod tests {
             detail: "",
             resources: std::slice::from_ref(&resource),
             diff: Some("-a\n+b"),
+            fails: None,
             may_remember,
         };
         let consent = person.approve(&approval).await;

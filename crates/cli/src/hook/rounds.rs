@@ -16,7 +16,7 @@ const FOLDER: &str = "rounds";
 
 /// Lets the agent stop where it has been sent on often enough, or where that cannot be told.
 pub(super) fn bound(incoming: &Incoming, reply: &mut Reply, state: Option<&Path>, most: u32) {
-    let file = state.map(|state| state.join(FOLDER).join(name(incoming)));
+    let file = state.map(|state| state.join(FOLDER).join(super::session::name(incoming)));
     if reply.verdict != Verdict::Resume {
         if let Some(file) = file {
             let _ = fs::remove_file(file);
@@ -44,12 +44,6 @@ pub(super) fn bound(incoming: &Incoming, reply: &mut Reply, state: Option<&Path>
         let lost = format!("a hook wants the agent to go on, and {why}: {}", reply.reason);
         *reply = Reply { lost: vec![lost], ..Reply::default() };
     }
-}
-
-fn name(incoming: &Incoming) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let id: String = incoming.session.id.chars().map(plain).take(80).collect();
-    format!("{}-{id}", incoming.host.name)
 }
 
 fn count(file: &Path) -> io::Result<u32> {

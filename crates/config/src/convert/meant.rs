@@ -40,7 +40,7 @@ pub(super) fn of(from: &dyn FileDialect, hook: &FileHook) -> Option<Meant> {
     if matches!(hook.matcher, Matcher::All) && matches!(written.as_str(), "" | "*") {
         return None;
     }
-    let means = |tool: &&str| {
+    let asks_for = |tool: &&str| {
         let input = from
             .encode_event(ToolPre { call: ToolCall::new(*tool) }.view(), &SessionInfo::default());
         matches(from.dialect(), &hook.matcher, tool)
@@ -48,7 +48,7 @@ pub(super) fn of(from: &dyn FileDialect, hook: &FileHook) -> Option<Meant> {
                 input.as_ref().is_none_or(|input| condition.names_hold(input))
             })
     };
-    let known: Vec<_> = tools::TABLE.iter().map(|tool| tool.name).filter(means).collect();
+    let known: Vec<_> = tools::TABLE.iter().map(|tool| tool.name).filter(asks_for).collect();
     let mut meant = Meant { tools: known, servers: Vec::new(), others: Vec::new(), unclear: None };
     let inner = written.trim_start_matches('^').trim_end_matches('$');
     let inner = inner.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(inner);
@@ -96,17 +96,14 @@ fn is_known(from: &dyn FileDialect, name: &str) -> bool {
 /// The server and the tool that a part of a matcher names.
 fn server(from: &dyn FileDialect, part: &str) -> Option<(String, Option<String>)> {
     let host = HOSTS.iter().find(|host| host.dialect_of() == from.dialect());
-    let (server, tool) = match host {
-        Some(host) => {
-            let word = part.strip_prefix(host.host().mcp.prefix)?;
-            let readings = Reading::all_of(word, host.host().mcp.separator);
-            let Reading { server, tool } = readings.into_iter().next()?;
-            (server, tool)
-        }
-        None => {
-            let (server, tool) = part.split_once('/')?;
-            (server.to_owned(), tool.to_owned())
-        }
+    let (server, tool) = if let Some(host) = host {
+        let word = part.strip_prefix(host.host().mcp.prefix)?;
+        let readings = Reading::all_of(word, host.host().mcp.separator);
+        let Reading { server, tool } = readings.into_iter().next()?;
+        (server, tool)
+    } else {
+        let (server, tool) = part.split_once('/')?;
+        (server.to_owned(), tool.to_owned())
     };
     let is_name = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))

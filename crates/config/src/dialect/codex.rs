@@ -73,28 +73,28 @@ static EVENTS: &[EventName] = &[
 /// It writes files by patches, and has no tool to read one.
 fn instead(call: &ToolCall) -> Option<(&'static str, Value)> {
     let name = tools::lookup(&call.name).map(|tool| tool.name)?;
-    let path = call.text("TargetFile").unwrap_or_default();
+    let target = in_one_line(call.text("TargetFile").unwrap_or_default());
     let mut patch = String::from("*** Begin Patch\n");
     match name {
         "write_to_file" => {
-            let _ = writeln!(patch, "*** Add File: {}", in_one_line(path));
+            let _ = writeln!(patch, "*** Add File: {target}");
             put(&mut patch, '+', call.text("CodeContent").unwrap_or_default());
         }
         "replace_file_content" => {
-            let _ = writeln!(patch, "*** Update File: {}", in_one_line(path));
+            let _ = writeln!(patch, "*** Update File: {target}");
             edit(&mut patch, &Value::Object(call.args.clone()));
         }
         "multi_replace_file_content" => {
-            let _ = writeln!(patch, "*** Update File: {}", in_one_line(path));
+            let _ = writeln!(patch, "*** Update File: {target}");
             let chunks = call.args.get("ReplacementChunks").and_then(Value::as_array);
             for chunk in chunks.into_iter().flatten() {
                 edit(&mut patch, chunk);
             }
         }
         "view_file" => {
-            let path = call.text("AbsolutePath").unwrap_or_default().to_lowercase();
-            let is_image = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
-            if is_image.iter().any(|ending| path.ends_with(ending)) {
+            let file = call.text("AbsolutePath").unwrap_or_default().to_lowercase();
+            let images = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
+            if images.iter().any(|ending| file.ends_with(ending)) {
                 return None;
             }
             return Some(("view_file", Value::Object(call.args.clone())));

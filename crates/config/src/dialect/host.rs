@@ -7,6 +7,7 @@
 mod answer;
 mod condition;
 mod file;
+mod handler;
 mod input;
 mod names;
 mod own;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::places::{Base, PLACES, Places};
+use super::places::{Base, KEPT, PLACES, Places};
 
 /// A name to look for.
 #[derive(Debug, Clone)]
@@ -29,6 +29,7 @@ const DIRECTORIES: &[&str] = &[
     ".qwen",
     ".factory",
     ".kimi",
+    ".kimi-code",
 ];
 
 impl Needles {
@@ -64,6 +65,9 @@ impl Needles {
             let tail = tail.join(name.unwrap_or_default());
             add(&tail.to_string_lossy(), true, &store.to_string_lossy());
             if let Some(directory) = places.store_directory() {
+                for kept in KEPT {
+                    add(&format!("tollgate/{kept}"), true, &store.to_string_lossy());
+                }
                 add(&directory.to_string_lossy(), false, &store.to_string_lossy());
             }
         }

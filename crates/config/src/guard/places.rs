@@ -60,7 +60,9 @@ pub(super) const PLACES: &[Place] = places! {
     Project ".opencode/plugin" whole;
     Project ".opencode/plugins" whole;
     Project "opencode.json";
+    Project ".github/copilot/settings.json";
     Project ".clinerules/hooks" whole;
+    Project ".windsurf/hooks.json";
     Project ".kimi/config.toml";
     Home ".gemini/config/hooks.json";
     Home ".gemini/settings.json";
@@ -74,6 +76,9 @@ pub(super) const PLACES: &[Place] = places! {
     Home ".factory/hooks.json";
     Home ".copilot/hooks" whole;
     Home ".kimi/config.toml";
+    Home ".kimi-code/config.toml";
+    Home ".cline/hooks" whole;
+    Home ".codeium/windsurf/hooks.json";
     Config "polytoken/hooks.json";
     Config "tollgate" whole;
     Config "opencode/plugin" whole;
@@ -82,10 +87,26 @@ pub(super) const PLACES: &[Place] = places! {
     Root "etc/tollgate" whole;
     Root "etc/claude-code" whole;
     Root "etc/codex" whole;
+    Root "etc/gemini-cli" whole;
+    Root "etc/cursor" whole;
+    Root "etc/windsurf" whole;
 };
 
+/// Directories beside the trust store.
+pub(super) const KEPT: &[&str] = &["sessions", "rounds"];
+
 /// Directories that hold much else, so that to mention them means little.
-const SHARED: &[&str] = &[".github", ".opencode", ".copilot", ".clinerules", "opencode", "etc"];
+const SHARED: &[&str] = &[
+    ".github",
+    ".opencode",
+    ".copilot",
+    ".clinerules",
+    ".cline",
+    ".codeium",
+    ".windsurf",
+    "opencode",
+    "etc",
+];
 
 /// How a path stands to a protected place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -342,6 +363,12 @@ impl Places {
             let path = directory.join(name);
             let path = (base, path.strip_prefix(base).unwrap_or(&path));
             spots.add(path, false, &shown);
+        }
+        // What is kept of sessions of other agents says which hooks hold for them.
+        for kept in KEPT {
+            let path = directory.join(kept);
+            let path = (base, path.strip_prefix(base).unwrap_or(&path));
+            spots.add(path, true, &shown);
         }
     }
 

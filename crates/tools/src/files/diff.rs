@@ -10,6 +10,9 @@ use crate::text;
 /// After this long a diff becomes coarser. It stays right.
 const TIME: Duration = Duration::from_millis(200);
 
+/// How much of a diff a person is shown before the edit is made.
+pub(super) const PREVIEW: usize = 256 * 1024;
+
 /// A unified diff, no longer than so many bytes.
 pub(super) fn unified(path: &Path, old: &str, new: &str, bytes: usize) -> String {
     let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(TIME).diff_lines(old, new);

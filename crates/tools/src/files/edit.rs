@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use rustix::fs::Stat;
+
 use super::{Chunk, diff, misses};
 use crate::atomic::{self, Expect};
 use crate::blocking::Cancel;
 use crate::config::Limits;
 use crate::text::count;
 use crate::tool::{Cx, ToolFailure};
-use crate::workspace::Missing;
+use crate::workspace::{Missing, Place};
 
 /// How many chunks one call may have.
 const CHUNKS: usize = 1000;
@@ -24,6 +26,16 @@ struct Piece {
     chunk: usize,
 }
 
+/// An edit that can be made.
+struct Planned {
+    place: Place,
+    stat: Stat,
+    old: String,
+    new: String,
+    /// How many pieces are replaced.
+    pieces: usize,
+}
+
 pub(super) fn edit(
     cx: &Cx,
     target: &str,
@@ -31,6 +43,36 @@ pub(super) fn edit(
     limits: &Limits,
     cancel: &Cancel,
 ) -> Result<String, ToolFailure> {
+    let Planned { place, stat, old, new, pieces } = plan(cx, target, chunks, limits, cancel)?;
+    atomic::write(&place, new.as_bytes(), &Expect::Unchanged(&stat), cancel)?;
+    Ok(format!(
+        "Made {} in {}.\n{}",
+        count(pieces, "replacement", "replacements"),
+        place.path.display(),
+        diff::unified(&place.path, &old, &new, limits.diff_bytes)
+    ))
+}
+
+/// The diff that an edit would make.
+pub(super) fn preview(
+    cx: &Cx,
+    target: &str,
+    chunks: &[Chunk],
+    limits: &Limits,
+    cancel: &Cancel,
+) -> Result<String, ToolFailure> {
+    let planned = plan(cx, target, chunks, limits, cancel)?;
+    Ok(diff::unified(&planned.place.path, &planned.old, &planned.new, diff::PREVIEW))
+}
+
+/// All of an edit but the writing.
+fn plan(
+    cx: &Cx,
+    target: &str,
+    chunks: &[Chunk],
+    limits: &Limits,
+    cancel: &Cancel,
+) -> Result<Planned, ToolFailure> {
     if chunks.is_empty() || chunks.len() > CHUNKS {
         return Err(ToolFailure::Failed(format!(
             "ReplacementChunks has {} entries; it must have 1 to {CHUNKS}",
@@ -90,13 +132,7 @@ pub(super) fn edit(
         let problem = "was not changed: ReplacementContent is the same as TargetContent";
         return Err(ToolFailure::path(&place.path, problem));
     }
-    atomic::write(&place, new.as_bytes(), &Expect::Unchanged(&stat), cancel)?;
-    Ok(format!(
-        "Made {} in {}.\n{}",
-        count(pieces.len(), "replacement", "replacements"),
-        place.path.display(),
-        diff::unified(&place.path, &old, &new, limits.diff_bytes)
-    ))
+    Ok(Planned { place, stat, new, pieces: pieces.len(), old })
 }
 
 /// Finds what a chunk is about, and what comes in its place. An error goes on a sentence about the

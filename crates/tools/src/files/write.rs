@@ -1,12 +1,27 @@
 //! `write_to_file`.
 
+use rustix::fs::Stat;
+
 use super::{WriteToFile, diff};
 use crate::atomic::{self, Expect};
 use crate::blocking::Cancel;
 use crate::config::Limits;
 use crate::text::count;
 use crate::tool::{Cx, ToolFailure};
-use crate::workspace::{Kind, Missing, kind_of};
+use crate::workspace::{Kind, Missing, Place, kind_of};
+
+/// What a call would do.
+enum Planned {
+    Create(Place),
+    /// The file has this content already.
+    Nothing(Place),
+    Replace {
+        place: Place,
+        stat: Stat,
+        /// What is there, as far as it can be shown.
+        old: Option<String>,
+    },
+}
 
 pub(super) fn write(
     cx: &Cx,
@@ -14,6 +29,59 @@ pub(super) fn write(
     limits: &Limits,
     cancel: &Cancel,
 ) -> Result<String, ToolFailure> {
+    let new = &args.code_content;
+    let size = format!("{}, {} bytes", count(new.lines().count(), "line", "lines"), new.len());
+    match plan(cx, args, limits, Missing::Make)? {
+        Planned::Create(place) => {
+            atomic::write(&place, new.as_bytes(), &Expect::Nothing, cancel)?;
+            Ok(format!("Created {} ({size}).", place.path.display()))
+        }
+        Planned::Nothing(place) => Ok(format!(
+            "{} already has exactly this content; nothing was changed.",
+            place.path.display()
+        )),
+        Planned::Replace { place, stat, old } => {
+            atomic::write(&place, new.as_bytes(), &Expect::Unchanged(&stat), cancel)?;
+            let replaced = format!("Replaced {} ({size}).", place.path.display());
+            Ok(match old {
+                Some(old) => {
+                    let diff = diff::unified(&place.path, &old, new, limits.diff_bytes);
+                    format!("{replaced}\n{diff}")
+                }
+                None => replaced,
+            })
+        }
+    }
+}
+
+/// The diff that a call would make.
+pub(super) fn preview(cx: &Cx, args: &WriteToFile, limits: &Limits) -> Result<String, ToolFailure> {
+    let new = &args.code_content;
+    let unified = |place: &Place, old: &str| diff::unified(&place.path, old, new, diff::PREVIEW);
+    Ok(match plan(cx, args, limits, Missing::Suppose)? {
+        Planned::Create(place) if new.is_empty() => {
+            format!("{} would be made, and be empty.\n", place.path.display())
+        }
+        Planned::Create(place) => unified(&place, ""),
+        Planned::Nothing(place) => {
+            format!("{} has exactly this content already.\n", place.path.display())
+        }
+        Planned::Replace { place, old: Some(old), .. } => unified(&place, &old),
+        Planned::Replace { place, old: None, .. } => format!(
+            "{} is replaced as a whole: what it has now is no text, or too much to be shown.\n{}",
+            place.path.display(),
+            unified(&place, "")
+        ),
+    })
+}
+
+/// All of it but the writing.
+fn plan(
+    cx: &Cx,
+    args: &WriteToFile,
+    limits: &Limits,
+    missing: Missing,
+) -> Result<Planned, ToolFailure> {
     let new = &args.code_content;
     if new.len() > limits.edit_bytes {
         let problem = format!(
@@ -23,13 +91,8 @@ pub(super) fn write(
         );
         return Err(ToolFailure::path(&args.target_file, problem));
     }
-    let place = cx.workspaces.to_write(&args.target_file, Missing::Make)?;
-    let path = place.path.display();
-    let lines = count(new.lines().count(), "line", "lines");
-    let Some(stat) = place.stat else {
-        atomic::write(&place, new.as_bytes(), &Expect::Nothing, cancel)?;
-        return Ok(format!("Created {path} ({lines}, {} bytes).", new.len()));
-    };
+    let place = cx.workspaces.to_write(&args.target_file, missing)?;
+    let Some(stat) = place.stat else { return Ok(Planned::Create(place)) };
     let kind = kind_of(&stat);
     if kind != Kind::File {
         return Err(place.no_file(kind));
@@ -44,14 +107,7 @@ pub(super) fn write(
         Err(other) => return Err(other),
     };
     if old.as_deref() == Some(new) {
-        return Ok(format!("{path} already has exactly this content; nothing was changed."));
+        return Ok(Planned::Nothing(place));
     }
-    atomic::write(&place, new.as_bytes(), &Expect::Unchanged(&stat), cancel)?;
-    let replaced = format!("Replaced {path} ({lines}, {} bytes).", new.len());
-    Ok(match old {
-        Some(old) => {
-            format!("{replaced}\n{}", diff::unified(&place.path, &old, new, limits.diff_bytes))
-        }
-        None => replaced,
-    })
+    Ok(Planned::Replace { place, stat, old })
 }

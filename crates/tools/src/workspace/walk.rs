@@ -19,6 +19,8 @@ pub(crate) enum Missing {
     Leave,
     /// Make it.
     Make,
+    /// Go on as if it had been made. What is found is a place to be shown, not one to write to.
+    Suppose,
 }
 
 /// How many links are read, and directories made, on one walk. The system's own limit for links.
@@ -57,10 +59,17 @@ pub(super) fn walk(
     let mut walk = Walk { roots, root, given, way: Vec::new(), steps: Vec::new() };
     walk.plan(rest)?;
     let (mut links, mut made) = (0, 0);
+    // What would be there beneath the directory that was reached.
+    let mut supposed: Vec<OsString> = Vec::new();
     while let Some(step) = walk.steps.pop() {
         let name = match step {
+            Step::Up if supposed.pop().is_some() => continue,
             Step::Up => {
                 walk.way.pop().ok_or_else(|| outside(roots, given))?;
+                continue;
+            }
+            Step::Down(name) if !supposed.is_empty() => {
+                supposed.push(name);
                 continue;
             }
             Step::Down(name) => name,
@@ -86,6 +95,10 @@ pub(super) fn walk(
                     }
                 }
                 walk.steps.push(Step::Down(name));
+                continue;
+            }
+            Err(Errno::NOENT) if missing == Missing::Suppose => {
+                supposed.push(name);
                 continue;
             }
             Err(Errno::NOENT) => {
@@ -115,7 +128,7 @@ pub(super) fn walk(
             }
         }
     }
-    walk.end_at_directory()
+    walk.supposed(&supposed)
 }
 
 impl Walk<'_> {
@@ -171,6 +184,14 @@ impl Walk<'_> {
             None => self.root_handle()?,
         };
         Ok(Place { dir, name, path, stat })
+    }
+
+    /// The end of a walk that led through directories which do not exist.
+    fn supposed(self, names: &[OsString]) -> Result<Place, ToolFailure> {
+        let Some(first) = names.first().cloned() else { return self.end_at_directory() };
+        let mut path = self.so_far(&first);
+        path.extend(names.iter().skip(1));
+        Ok(Place { path, ..self.end(first, None)? })
     }
 
     fn end_at_directory(mut self) -> Result<Place, ToolFailure> {

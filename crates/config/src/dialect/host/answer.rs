@@ -123,10 +123,9 @@ const fn refused(kind: Kind) -> Word {
 
 fn neutral(kind: Kind, reply: Reply) -> Result<Neutral, WireError> {
     let word = match (reply.verdict, kind) {
-        (Verdict::Silent, _) => Word::None,
         (Verdict::Allow, Kind::ToolPre) => Word::Allow,
         (Verdict::Ask, Kind::ToolPre) => Word::Ask,
-        (Verdict::Allow | Verdict::Ask, _) => Word::None,
+        (Verdict::Silent | Verdict::Allow | Verdict::Ask, _) => Word::None,
         (Verdict::Refuse | Verdict::Resume, _) => refused(kind),
     };
     let is_refused = matches!(word, Word::Deny | Word::Continue | Word::Cancel);

@@ -1,8 +1,6 @@
 //! Which events a hook is about, by what it would read: matchers and `if` are about the agent's own
 //! names and arguments.
 
-use std::fmt;
-
 use globset::GlobBuilder;
 use serde_json::Value;
 
@@ -10,7 +8,7 @@ use super::names::Names;
 use super::{Aliases, HostDialect};
 
 /// Which events a hook is about, by what it would read.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Condition {
     aliases: Aliases,
     /// The field that the names are about.
@@ -19,12 +17,6 @@ pub struct Condition {
     rule: Option<Rule>,
     shown: Option<String>,
     written: String,
-}
-
-impl fmt::Debug for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Condition").field("names", &self.names).field("rule", &self.rule).finish()
-    }
 }
 
 /// `Bash(rm *)`: a tool, and what its call is about.
@@ -75,7 +67,8 @@ impl Condition {
         let mut names = vec![name.to_owned()];
         let aliases = self.aliases.iter().filter(|(tool, _)| *tool == name);
         names.extend(aliases.flat_map(|(_, others)| others.iter().map(ToString::to_string)));
-        let is_notebook = text(input, "file_path").is_some_and(|path| path.ends_with(".ipynb"));
+        let is_notebook =
+            text(input, "file_path").is_some_and(|path| path.to_lowercase().ends_with(".ipynb"));
         if name == "Edit" && is_notebook {
             names.push("NotebookEdit".to_owned());
         }

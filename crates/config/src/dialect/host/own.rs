@@ -5,6 +5,9 @@ use std::path::Path;
 
 use crate::trust::words::{Command, Line};
 
+/// What makes a failure a refusal.
+const WRAPPER: &[&str] = &["exit", "echo", "printf", "true", ":", "case", "esac", "["];
+
 /// Whether a command does nothing but call Tollgate, in one of the forms that `tollgate install` writes
 /// or that people do.
 pub(crate) fn is_ours(command: &str) -> bool {
@@ -18,8 +21,6 @@ pub(crate) fn is_ours(command: &str) -> bool {
     if !is_our_call(&words(first)) {
         return false;
     }
-    // What makes a failure a refusal.
-    const WRAPPER: &[&str] = &["exit", "echo", "printf", "true", ":", "case", "esac", "["];
     !line.defines_function
         && line.documents.is_empty()
         && commands.all(|command| {

@@ -161,12 +161,11 @@ fn input(dialect: &HostDialect, event: &EventName) -> Schema {
     let mut required = vec!["hook_event_name", "session_id"];
     let kind = event.kinds.first().copied().unwrap_or(Kind::Stop);
     let (own, needed): (Value, &[&'static str]) = match kind {
-        Kind::ToolPre => (json!({}), &[]),
         Kind::ToolPost => {
             let about = "What the tool came to, as the agent's own tool has it.";
             (json!({"tool_response": {"description": about}}), &[])
         }
-        Kind::ToolError => (json!({"error": text("What went wrong.")}), &["error"]),
+        Kind::ToolError | Kind::Failure => (json!({"error": text("What went wrong.")}), &["error"]),
         Kind::TurnStart => (json!({"prompt": text("What was asked.")}), &["prompt"]),
         Kind::Stop => (
             json!({"stop_hook_active": {
@@ -194,7 +193,6 @@ fn input(dialect: &HostDialect, event: &EventName) -> Schema {
             }),
             &["agent_type"],
         ),
-        Kind::Failure => (json!({"error": text("What went wrong.")}), &["error"]),
         _ => (json!({}), &[]),
     };
     required.extend(needed);

@@ -1,0 +1,178 @@
+//! `tollgate install` and `tollgate uninstall`
+
+use std::env;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use serde::Serialize;
+use tollgate_config::layers::Places;
+use tollgate_install::{self as installer, Applied, Layer, Plan, Surroundings, Target};
+
+use crate::exit::Exit;
+use crate::out::{Out, styles};
+use crate::place::shown;
+use crate::problem::Problem;
+
+/// Make another agent ask Tollgate: edits its configuration, and nothing else in it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tollgate install claude                # for everybody who works on this project
+  tollgate install codex --user          # for everything you do on this machine
+  tollgate install gemini --dry-run      # what would be changed
+
+What else is in a file stays as it is, to the byte, and what was in it is kept beside it. A file that
+cannot be read is not touched. `tollgate doctor` tells whether it holds; `tollgate uninstall HOST`
+takes it out again.
+
+Exit codes: 0 done, or nothing to do; 1 a problem.")]
+pub(crate) struct InstallArgs {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Take Tollgate out of another agent's configuration again
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tollgate uninstall claude
+  tollgate uninstall codex --user --dry-run
+
+Exit codes: 0 done, or nothing to do; 1 a problem.")]
+pub(crate) struct UninstallArgs {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// The agent
+    #[arg(value_parser = target_parser())]
+    host: &'static Target,
+    /// In your own configuration, for all projects
+    #[arg(long)]
+    user: bool,
+    /// In the project's, for everybody who works on it [default, in the project around the current directory]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "user")]
+    project: Option<Option<PathBuf>>,
+    /// Show what would be changed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one object
+    #[arg(long)]
+    json: bool,
+}
+
+fn target_parser() -> impl clap::builder::TypedValueParser<Value = &'static Target> {
+    PossibleValuesParser::new(Target::all().iter().map(|target| target.name))
+        .try_map(|name| Target::by_name(&name))
+}
+
+/// What was done, or would be.
+#[derive(Serialize)]
+struct Report {
+    host: &'static str,
+    layer: String,
+    dry_run: bool,
+    files: Vec<FileReport>,
+    needs: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct FileReport {
+    path: PathBuf,
+    backup: Option<PathBuf>,
+    diff: String,
+}
+
+pub(crate) fn install(args: &InstallArgs, out: &mut Out) -> Result<Exit, Problem> {
+    let (layer, here) = args.common.place()?;
+    let plan = installer::install(args.common.host, layer, &here)?;
+    args.common.carry_out(&plan, layer, true, out)
+}
+
+pub(crate) fn uninstall(args: &UninstallArgs, out: &mut Out) -> Result<Exit, Problem> {
+    let (layer, here) = args.common.place()?;
+    let plan = installer::uninstall(args.common.host, layer, &here)?;
+    args.common.carry_out(&plan, layer, false, out)
+}
+
+/// Where agents, projects and this program are.
+pub(crate) fn surroundings(project: Option<PathBuf>) -> Result<Surroundings, Problem> {
+    let home = env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
+        Problem::new("there is no home directory").help("set HOME to where yours is")
+    })?;
+    let project = match project {
+        Some(project) => project.canonicalize().map_err(|error| {
+            Problem::new(format!("`{}` is no directory: {error}", project.display()))
+                .help("name the directory of a project")
+        })?,
+        None => Places::project_of(&env::current_dir()?),
+    };
+    let program = env::current_exe()?;
+    let plugin = tollgate_hosts::opencode::plugin(&["TOLLGATE_PROGRAM", "hook", "opencode"]);
+    Ok(Surroundings::new(home, project, program).with_environment().with_plugin(plugin))
+}
+
+impl Common {
+    fn place(&self) -> Result<(Layer, Surroundings), Problem> {
+        let layer = if self.user { Layer::User } else { Layer::Project };
+        Ok((layer, surroundings(self.project.clone().flatten())?))
+    }
+
+    fn carry_out(
+        &self,
+        plan: &Plan,
+        layer: Layer,
+        puts_in: bool,
+        out: &mut Out,
+    ) -> Result<Exit, Problem> {
+        let applied = if self.dry_run { Vec::new() } else { plan.apply()? };
+        let needs = if puts_in { self.host.needs(layer) } else { Vec::new() };
+        if self.json {
+            let backup = |path: &PathBuf| {
+                applied.iter().find(|done| done.path == *path).and_then(|done| done.backup.clone())
+            };
+            let files = plan.edits.iter().map(|edit| FileReport {
+                path: edit.path.clone(),
+                backup: backup(&edit.path),
+                diff: edit.diff(),
+            });
+            out.json(&Report {
+                host: self.host.name,
+                layer: layer.to_string(),
+                dry_run: self.dry_run,
+                files: files.collect(),
+                needs,
+            });
+            return Ok(Exit::Fine);
+        }
+        self.tell(plan, &applied, layer, puts_in, out);
+        for need in needs {
+            out.line(format!("{0}still to do:{0:#} {need}", styles::WARNING));
+        }
+        if puts_in && !self.dry_run {
+            out.hint("`tollgate doctor` tells whether it holds");
+        }
+        Ok(Exit::Fine)
+    }
+
+    fn tell(&self, plan: &Plan, applied: &[Applied], layer: Layer, puts_in: bool, out: &mut Out) {
+        let title = self.host.title;
+        if plan.is_empty() {
+            let state = if puts_in { "is installed already" } else { "is not installed" };
+            out.line(format!("Tollgate {state} in {title}, for the {layer}"));
+        } else if self.dry_run {
+            out.text(&plan.diff());
+        } else {
+            let done = if puts_in { "asks Tollgate now" } else { "no longer asks Tollgate" };
+            out.line(format!("{0}{title} {done}{0:#}, for the {layer}", styles::GOOD));
+        }
+        for Applied { path, backup, .. } in applied {
+            match backup {
+                Some(backup) => out.line(format!("  {}  (before: {})", shown(path), shown(backup))),
+                None => out.line(format!("  {}", shown(path))),
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! `tollgate hook` under what goes wrong: a gate is closed whatever happens, and standard output holds an answer or
+//! nothing.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A project and a home, with a policy of the person that refuses `rm`.
+struct Place {
+    directory: TempDir,
+}
+
+const POLICY: &str = r#"policy.deny("run_command", when = lambda args: "rm" in args["CommandLine"], reason = "no rm here")"#;
+
+impl Place {
+    fn new() -> Self {
+        let directory = TempDir::new().unwrap();
+        let place = Self { directory };
+        fs::create_dir_all(place.path("project/.git")).unwrap();
+        fs::create_dir_all(place.path("home/.config/tollgate")).unwrap();
+        fs::write(place.path("home/.config/tollgate/policy.star"), POLICY).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn project(&self) -> String {
+        self.path("project").display().to_string()
+    }
+
+    fn tollgate(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        self.surround(&mut command);
+        command
+    }
+
+    fn surround(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.path("home"))
+            .current_dir(self.path("project"));
+    }
+
+    fn call(&self, name: &str, input: Value) -> Vec<u8> {
+        let event = if name.is_empty() { "SessionEnd" } else { "PreToolUse" };
+        let call = json!({
+            "session_id": "s", "cwd": self.project(), "hook_event_name": event,
+            "tool_name": name, "tool_input": input,
+        });
+        call.to_string().into_bytes()
+    }
+
+    fn rm(&self) -> Vec<u8> {
+        self.call("Bash", json!({"command": "rm -r x"}))
+    }
+
+    fn ls(&self) -> Vec<u8> {
+        self.call("Bash", json!({"command": "ls"}))
+    }
+}
+
+fn run(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // Who refuses what is too long does not read it to its end.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn claude(place: &Place, input: &[u8]) -> Output {
+    run(place.tollgate().args(["hook", "claude"]), input)
+}
+
+/// That it is a refusal, whole and in Claude Code's form; with the reason.
+fn refused(output: &Output) -> String {
+    let shown = format!("{output:?}");
+    assert_eq!(output.status.code(), Some(2), "{shown}");
+    let answer: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {shown}"));
+    let own = &answer["hookSpecificOutput"];
+    assert_eq!(own["permissionDecision"], "deny", "{shown}");
+    let reason = own["permissionDecisionReason"].as_str().unwrap().to_owned();
+    assert_eq!(String::from_utf8_lossy(&output.stderr).trim(), reason.trim(), "{shown}");
+    assert!(!reason.is_empty(), "{shown}");
+    reason
+}
+
+/// What the person is told.
+fn told(output: &Output) -> String {
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    answer["systemMessage"].as_str().unwrap().to_owned()
+}
+
+fn silent(output: &Output) {
+    let shown = format!("{output:?}");
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{shown}");
+}
+
+#[test]
+fn what_is_decided_is_told() {
+    let place = Place::new();
+    assert_eq!(refused(&claude(&place, &place.rm())), "no rm here");
+    silent(&claude(&place, &place.ls()));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let place = Place::new();
+    let rm = place.rm();
+    for input in [&b""[..], b"{", b"[]", b"null", b"\xff\xfe", b"{}", b"{\"hook_event_name\": 7}"] {
+        refused(&claude(&place, input));
+    }
+    for end in (1..rm.len()).step_by(17) {
+        refused(&claude(&place, &rm[..end]));
+    }
+    let nested = "[".repeat(100_000);
+    let deep = format!("{{\"hook_event_name\": \"PreToolUse\", \"tool_input\": {nested}");
+    refused(&claude(&place, deep.as_bytes()));
+    let unknown = json!({"hook_event_name": "BeforeTheFlood", "session_id": "s"});
+    assert!(refused(&claude(&place, unknown.to_string().as_bytes())).contains("BeforeTheFlood"));
+    let nameless = json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/"});
+    refused(&claude(&place, nameless.to_string().as_bytes()));
+}
+
+#[test]
+fn what_is_too_long_is_refused() {
+    let place = Place::new();
+    let mut long = place.ls();
+    long.resize((64 << 20) + 1, b' ');
+    assert!(refused(&claude(&place, &long)).contains("64 MiB"));
+}
+
+#[test]
+fn where_nothing_is_guarded_it_stays_silent() {
+    let place = Place::new();
+    let end = place.call("", Value::Null);
+    for fault in ["panic", "abort", "exit"] {
+        silent(&run(place.tollgate().args(["hook", "claude"]).env("TOLLGATE_FAULT", fault), &end));
+    }
+    let other = json!({"hook_event_name": "WorktreeCreate", "session_id": "s"});
+    silent(&claude(&place, other.to_string().as_bytes()));
+}
+
+#[test]
+fn arguments_that_are_wrong_are_a_refusal() {
+    let place = Place::new();
+    refused(&run(place.tollgate().args(["hook", "claude", "--what"]), &place.ls()));
+    refused(&run(place.tollgate().args(["hook", "claude", "--event", "Stop"]), &place.ls()));
+    let nobody = run(place.tollgate().args(["hook", "nobody"]), &place.ls());
+    assert_eq!(nobody.status.code(), Some(2));
+    assert!(nobody.stdout.is_empty() && !nobody.stderr.is_empty());
+}
+
+#[test]
+fn our_own_faults_close_the_gate() {
+    let place = Place::new();
+    for fault in ["panic", "abort", "stack", "exit", "memory"] {
+        let mut command = place.tollgate();
+        command.args(["hook", "claude"]).env("TOLLGATE_FAULT", fault);
+        let reason = refused(&run(&mut command, &place.ls()));
+        assert!(reason.contains("could not decide"), "{fault}: {reason}");
+    }
+    // What is printed on the way is not part of the answer.
+    let mut command = place.tollgate();
+    command.args(["hook", "claude"]).env("TOLLGATE_FAULT", "noise");
+    silent(&run(&mut command, &place.ls()));
+}
+
+#[test]
+fn a_deadline_closes_the_gate() {
+    let place = Place::new();
+    let begun = Instant::now();
+    let mut command = place.tollgate();
+    command.args(["hook", "claude", "--deadline", "1"]).env("TOLLGATE_FAULT", "loop");
+    refused(&run(&mut command, &place.ls()));
+    // A host that does not say what it wants.
+    let mut command = place.tollgate();
+    let mut child = command
+        .args(["hook", "claude", "--deadline", "1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    assert!(refused(&output).contains("in time"));
+    drop(stdin);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+/// With however little memory: what the policy refuses does not pass.
+#[test]
+fn with_little_memory_nothing_passes() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_tollgate");
+    let mut refusals = 0;
+    for kilobytes in [1_000, 4_000, 16_000, 64_000, 128_000, 256_000, 512_000, 1_000_000, 8_000_000]
+    {
+        let mut command = Command::new("/bin/sh");
+        place.surround(&mut command);
+        let script = format!("ulimit -v {kilobytes}; exec '{program}' hook claude");
+        let output = run(command.args(["-c", &script]), &place.rm());
+        // Killed, or not even started: what `install` writes makes a refusal of both.
+        if output.status.success() {
+            panic!("with {kilobytes} KB: {output:?}");
+        }
+        refusals += usize::from(output.status.code() == Some(2));
+    }
+    assert!(refusals > 0, "with enough, it answers");
+}
+
+#[test]
+fn an_answer_that_cannot_be_printed_is_a_refusal() {
+    let place = Place::new();
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut child = place
+        .tollgate()
+        .args(["hook", "claude"])
+        .stdin(Stdio::piped())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&place.rm()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).trim(), "no rm here");
+}
+
+/// Hook files that are broken or were changed close the gate; those that nobody has trusted are not in force, and the
+/// person is told.
+#[test]
+fn hook_files_that_cannot_be_used() {
+    let place = Place::new();
+    let guard = place.path("project/.tollgate/hooks/guard.md");
+    fs::create_dir_all(guard.parent().unwrap()).unwrap();
+    let text = "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return block(\"no\")\n---\nA guard.\n";
+    fs::write(&guard, text).unwrap();
+    silent(&claude(&place, &place.ls()));
+    let start = json!({"session_id": "s", "cwd": place.project(), "hook_event_name": "SessionStart", "source": "startup"});
+    let output = claude(&place, start.to_string().as_bytes());
+    assert!(told(&output).contains("tollgate trust"), "{output:?}");
+    assert_eq!(output.status.code(), Some(0));
+
+    let trusted = run(place.tollgate().args(["trust", "--yes"]), b"");
+    assert!(trusted.status.success(), "{trusted:?}");
+    assert_eq!(refused(&claude(&place, &place.ls())), "no");
+    fs::write(&guard, text.replace("block(\"no\")", "allow()")).unwrap();
+    let output = claude(&place, &place.ls());
+    refused(&output);
+    assert!(told(&output).contains("tollgate trust"), "{output:?}");
+
+    fs::remove_dir_all(place.path("project/.tollgate")).unwrap();
+    fs::write(place.path("home/.config/tollgate/policy.star"), "policy.deny(").unwrap();
+    let output = claude(&place, &place.ls());
+    refused(&output);
+    assert!(told(&output).contains("policy.star"), "{output:?}");
+}
+
+/// A hook that always wants the agent to go on does not keep it going for ever.
+#[test]
+fn an_agent_comes_to_an_end() {
+    let place = Place::new();
+    fs::remove_file(place.path("home/.config/tollgate/policy.star")).unwrap();
+    let antigravity = place.path("home/.config/tollgate/antigravity");
+    fs::create_dir_all(&antigravity).unwrap();
+    fs::write(
+        antigravity.join("hooks.json"),
+        json!({"more": {"Stop": [{"command": "echo '{\"decision\": \"continue\", \"reason\": \"more\"}'"}]}}).to_string(),
+    )
+    .unwrap();
+    let stop = |again: bool| {
+        let stop = json!({"session_id": "s", "cwd": place.project(), "hook_event_name": "Stop", "stop_hook_active": again});
+        claude(&place, stop.to_string().as_bytes())
+    };
+    let goes_on = |output: &Output| output.status.code() == Some(2);
+    assert!(goes_on(&stop(false)), "{:?}", stop(false));
+    let rounds = (0..20).take_while(|_| goes_on(&stop(true))).count();
+    assert_eq!(rounds, 7, "eight in all");
+    assert!(goes_on(&stop(false)), "another turn is another count");
+    let folder = place.path("home/.local/state/tollgate/rounds");
+    assert!(folder.is_dir());
+}
+
+/// An agent that goes elsewhere is still held to the hooks of the project it began in.
+#[test]
+fn to_go_elsewhere_is_no_way_out() {
+    let place = Place::new();
+    fs::remove_file(place.path("home/.config/tollgate/policy.star")).unwrap();
+    fs::create_dir_all(place.path("project/.tollgate")).unwrap();
+    fs::create_dir_all(place.path("elsewhere/.git")).unwrap();
+    fs::write(place.path("project/.tollgate/policy.star"), POLICY).unwrap();
+    let trusted = run(place.tollgate().args(["trust", "--yes"]), b"");
+    assert!(trusted.status.success(), "{trusted:?}");
+    let call = |event: &str, directory: &str| {
+        let call = json!({
+            "session_id": "s", "turn_id": "t", "hook_event_name": event, "cwd": place.path(directory),
+            "tool_name": "Bash", "tool_input": {"command": "rm -r x"}, "source": "startup",
+        });
+        run(place.tollgate().args(["hook", "codex"]), call.to_string().as_bytes())
+    };
+    assert_eq!(call("SessionStart", "project").status.code(), Some(0));
+    for directory in ["project", "elsewhere"] {
+        assert_eq!(call("PreToolUse", directory).status.code(), Some(2), "in {directory}");
+    }
+    // Another session may begin elsewhere.
+    assert_eq!(call("SessionEnd", "elsewhere").status.code(), Some(0));
+    assert_eq!(call("PreToolUse", "elsewhere").status.code(), Some(0));
+    // An agent that says where it was started is believed.
+    let mut command = place.tollgate();
+    command.args(["hook", "claude"]).env("CLAUDE_PROJECT_DIR", place.path("project"));
+    let there = json!({
+        "session_id": "s", "hook_event_name": "PreToolUse", "cwd": place.path("elsewhere"),
+        "tool_name": "Bash", "tool_input": {"command": "rm -r x"},
+    });
+    assert_eq!(refused(&run(&mut command, there.to_string().as_bytes())), "no rm here");
+}

@@ -1,0 +1,209 @@
+//! The command that a host is given.
+//!
+//! Nearly every host lets the tool run when its hook is missing, killed, or fails in a way that is not
+//! the one it knows. Where a host has a setting against that, it is used. Elsewhere a few words of shell
+//! stand between the two: for an event that is a gate they turn whatever is no answer into a refusal, and
+//! for the others into silence.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use tollgate_hosts::HostEvent;
+
+use crate::InstallError;
+use crate::target::{Start, Target};
+use crate::words;
+
+/// For how long a host is told to wait, in seconds.
+pub(crate) const PATIENCE: u64 = 60;
+
+/// How much earlier Tollgate is to be done, in seconds, so that it is the one to say what happens.
+const MARGIN: u64 = 10;
+
+/// The shell that every system has. It is named in the command, so that the shell which the host takes,
+/// and which may be one with words of its own, has nothing to do but to start it.
+const SHELL: &str = "/bin/sh";
+
+/// Refuses what is no answer. Neither quotes nor backslashes are in it that shells disagree about.
+pub(crate) const REFUSING: &str = "\"$0\" \"$@\"; s=$?; case $s in 0|2) exit $s;; esac; \
+     echo \"refused: Tollgate gave no answer (status $s of $0); tollgate doctor tells why\" >&2; exit 2";
+
+/// Is silent about what is no answer: what was printed before the end is dropped as well.
+pub(crate) const SILENT: &str = "exec 3>&1; e=$({ o=$(\"$0\" \"$@\" 3>&-); s=$?; \
+     case $s in 0|2) printf %s \"$o\" >&3; exit $s;; esac; } 2>&1); s=$?; \
+     [ $s = 2 ] && printf \"%s\\n\" \"$e\" >&2; exit $s";
+
+/// An event that Tollgate is registered for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registration {
+    /// What the host calls it.
+    pub event: &'static str,
+    /// Whether something happens that should not, where nobody answers.
+    pub gate: bool,
+}
+
+impl Registration {
+    /// An event at which a failure has to refuse.
+    pub const fn gate(event: &'static str) -> Self {
+        Self { event, gate: true }
+    }
+
+    /// An event at which a failure has to be silent.
+    pub const fn tells(event: &'static str) -> Self {
+        Self { event, gate: false }
+    }
+}
+
+impl From<&HostEvent> for Registration {
+    fn from(event: &HostEvent) -> Self {
+        Self { event: event.name, gate: event.gate }
+    }
+}
+
+/// One call of Tollgate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) registration: Registration,
+    /// The program, as it is written.
+    pub(crate) program: String,
+    /// What it is given.
+    pub(crate) arguments: Vec<String>,
+    /// For how long the host waits, in seconds.
+    pub(crate) timeout: u64,
+}
+
+impl Call {
+    pub(crate) fn new(
+        target: &Target,
+        program: &Path,
+        registration: Registration,
+    ) -> Result<Self, InstallError> {
+        let event = registration.event;
+        let timeout = target.short.iter().find(|(name, _)| *name == event);
+        let timeout = timeout.map_or(PATIENCE, |(_, seconds)| *seconds);
+        let deadline = if timeout > 2 * MARGIN { timeout - MARGIN } else { (timeout / 2).max(1) };
+        let written = program.to_str().filter(|text| !text.contains(['\n', '\r', '\0']));
+        let program = match written {
+            Some(text) if program.is_absolute() => text.to_owned(),
+            _ => return Err(InstallError::Program(program.to_path_buf())),
+        };
+        let deadline = deadline.to_string();
+        let arguments = ["hook", target.name, "--event", event, "--deadline", &deadline];
+        let arguments = arguments.map(str::to_owned).to_vec();
+        Ok(Self { registration, program, arguments, timeout })
+    }
+
+    /// As one line for a shell.
+    pub(crate) fn line(&self) -> String {
+        let script = if self.registration.gate { REFUSING } else { SILENT };
+        let words = [SHELL, "-c", script, &self.program].into_iter();
+        let words = words.chain(self.arguments.iter().map(String::as_str));
+        words.map(words::quote).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Whether a line is a call of Tollgate for this host: one of ours, of today or of an older form, or the
+/// plain one that people write themselves.
+pub(crate) fn is_ours(host: &str, line: &str) -> bool {
+    let Some(words) = words::split(line) else { return false };
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [SHELL, "-c", script, _, arguments @ ..] => {
+            script.contains("\"$0\" \"$@\"") && is_our_call(host, arguments)
+        }
+        [program, arguments @ ..] => is_ours_direct(host, program, arguments),
+        [] => false,
+    }
+}
+
+/// Whether a program with these arguments is a call of Tollgate for this host.
+pub(crate) fn is_ours_direct(host: &str, program: &str, arguments: &[&str]) -> bool {
+    let name = Path::new(program).file_name().and_then(|name| name.to_str());
+    match arguments {
+        ["hook", name_of_host, rest @ ..] if *name_of_host == host => {
+            // Under whatever name: nobody else is called like this.
+            name == Some("tollgate") || is_our_call(host, arguments) && rest.contains(&"--deadline")
+        }
+        _ => false,
+    }
+}
+
+fn is_our_call(host: &str, arguments: &[&str]) -> bool {
+    matches!(arguments, ["hook", name, "--event", _, ..] if *name == host)
+}
+
+/// A command as a host runs it.
+///
+/// ```
+/// use tollgate_install::CommandLine;
+///
+/// let command = CommandLine::Shell {
+///     shell: vec!["/bin/sh".into(), "-c".into()],
+///     line: "tollgate hook kimi".into(),
+/// };
+/// let (program, arguments) = command.spawn().ok_or("not one to run")?;
+/// assert_eq!((program.to_str(), arguments.len()), (Some("/bin/sh"), 2));
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandLine {
+    /// The program itself.
+    Direct {
+        /// The program.
+        program: String,
+        /// What it is given.
+        arguments: Vec<String>,
+    },
+    /// A line that a shell reads.
+    Shell {
+        /// The shell and what it is given before the line.
+        shell: Vec<String>,
+        /// The line.
+        line: String,
+    },
+    /// A file that bash runs.
+    Script(PathBuf),
+    /// A file that the host loads into itself.
+    Plugin(PathBuf),
+}
+
+impl CommandLine {
+    /// The program and its arguments. None where the host runs it inside itself.
+    pub fn spawn(&self) -> Option<(PathBuf, Vec<OsString>)> {
+        match self {
+            Self::Direct { program, arguments } => {
+                Some((program.into(), arguments.iter().map(OsString::from).collect()))
+            }
+            Self::Shell { shell, line } => {
+                let (program, before) = shell.split_first()?;
+                let arguments = before.iter().chain([line]).map(OsString::from).collect();
+                Some((program.into(), arguments))
+            }
+            Self::Script(path) => Some(("/bin/bash".into(), vec![path.into()])),
+            Self::Plugin(_) => None,
+        }
+    }
+
+    /// A line for the shell of this host.
+    pub(crate) fn line(start: Start, line: &str) -> Self {
+        let shell = match start {
+            Start::Shell(words) => words,
+            Start::Direct | Start::Script | Start::Plugin => &[SHELL, "-c"],
+        };
+        let shell = shell.iter().map(|word| (*word).to_owned()).collect();
+        Self::Shell { shell, line: line.to_owned() }
+    }
+}
+
+impl std::fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Direct { program, arguments } => {
+                f.write_str(&words::quote(program))?;
+                arguments.iter().try_for_each(|word| write!(f, " {}", words::quote(word)))
+            }
+            Self::Shell { line, .. } => f.write_str(line),
+            Self::Script(path) | Self::Plugin(path) => write!(f, "{}", path.display()),
+        }
+    }
+}

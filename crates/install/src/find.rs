@@ -1,0 +1,255 @@
+//! Which agents are on a machine, and how Tollgate stands in them.
+
+use std::path::{Path, PathBuf};
+
+use crate::command::{Call, CommandLine, Registration};
+use crate::plan::{Document, our_scripts, registrations};
+use crate::target::{Form, Layer, Place, Target};
+use crate::{InstallError, Surroundings, file, scripts};
+
+/// An agent.
+#[derive(Debug)]
+pub struct Found {
+    /// Which.
+    pub target: &'static Target,
+    /// Its program on the path.
+    pub program: Option<PathBuf>,
+    /// What it has left in the home.
+    pub folder: Option<PathBuf>,
+    /// Its layers, as far as it has them.
+    pub layers: Vec<Installed>,
+}
+
+/// How Tollgate stands in a layer of an agent.
+#[derive(Debug)]
+pub struct Installed {
+    /// The layer.
+    pub layer: Layer,
+    /// The file, or the folder of files.
+    pub path: PathBuf,
+    /// Tollgate's hooks. None means that it is not installed.
+    pub commands: Vec<Configured>,
+    /// Events that Tollgate should be registered for, and is not.
+    pub missing: Vec<Registration>,
+    /// Hooks that are not Tollgate's.
+    pub others: Vec<Other>,
+    /// What turns all hooks off: the file and the setting.
+    pub switched_off: Vec<(PathBuf, &'static str)>,
+    /// Files that cannot be read, by us or by the host.
+    pub problems: Vec<InstallError>,
+}
+
+/// A hook of Tollgate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configured {
+    /// The event.
+    pub event: String,
+    /// Whether something happens that should not, where nobody answers.
+    pub gate: bool,
+    /// As the host runs it.
+    pub command: CommandLine,
+    /// Whether it is what would be written now.
+    pub is_current: bool,
+}
+
+/// A hook of somebody else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Other {
+    /// The file it is in.
+    pub path: PathBuf,
+    /// The event.
+    pub event: String,
+    /// As the host runs it, where it is a command.
+    pub command: Option<CommandLine>,
+    /// How it could undo what Tollgate says, in words.
+    pub undoes: Option<&'static str>,
+}
+
+impl Installed {
+    /// Whether Tollgate is there at all.
+    pub fn is_installed(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    /// Whether all of it is there, and as it would be written now.
+    pub fn is_current(&self) -> bool {
+        self.is_installed()
+            && self.missing.is_empty()
+            && self.commands.iter().all(|command| command.is_current)
+    }
+}
+
+impl Found {
+    /// Whether the agent is on this machine.
+    pub fn is_here(&self) -> bool {
+        self.program.is_some() || self.folder.is_some()
+    }
+}
+
+/// The agents that are on this machine, or that Tollgate is installed into all the same.
+///
+/// ```
+/// use tollgate_install::{Surroundings, find};
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::create_dir(folder.path().join(".claude"))?;
+/// let here = Surroundings::new(folder.path(), "/nowhere", "/usr/bin/tollgate");
+/// let found = find(&here);
+/// assert_eq!(found.len(), 1);
+/// assert_eq!(found[0].target.name, "claude");
+/// assert!(found[0].layers.iter().all(|layer| !layer.is_installed()));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn find(here: &Surroundings) -> Vec<Found> {
+    let all = Target::all().iter().map(|target| {
+        let events = registrations(target).unwrap_or_default();
+        examine(target, here, &events)
+    });
+    let is_there = |found: &Found| found.layers.iter().any(Installed::is_installed);
+    all.filter(|found| found.is_here() || is_there(found)).collect()
+}
+
+/// How Tollgate stands in an agent, if it is to be registered for these events.
+pub fn examine(target: &'static Target, here: &Surroundings, events: &[Registration]) -> Found {
+    let traces: Vec<_> = match target.traces {
+        [] => vec![target.home.path(here)],
+        traces => traces.iter().map(|trace| here.home.join(trace)).collect(),
+    };
+    let layers = Layer::ALL.into_iter().filter_map(|layer| {
+        let place = target.place_of(layer).ok()?;
+        Some(Examination { target, layer, here, events }.layer(place))
+    });
+    Found {
+        target,
+        program: here.program_on_path(target.programs),
+        folder: traces.into_iter().find(|folder| folder.is_dir()),
+        layers: layers.collect(),
+    }
+}
+
+struct Examination<'a> {
+    target: &'static Target,
+    layer: Layer,
+    here: &'a Surroundings,
+    events: &'a [Registration],
+}
+
+impl Examination<'_> {
+    fn layer(&self, place: &Place) -> Installed {
+        let base = self.target.base(self.layer, self.here);
+        let path = base.join(place.path);
+        let mut installed = Installed {
+            layer: self.layer,
+            path: path.clone(),
+            commands: Vec::new(),
+            missing: Vec::new(),
+            others: Vec::new(),
+            switched_off: Vec::new(),
+            problems: Vec::new(),
+        };
+        let result = match place.form {
+            Form::Json(_) | Form::Toml => self.document(&path, place, &mut installed),
+            Form::Scripts => self.scripts(&path, &mut installed),
+            Form::Plugin => self.plugin(&path, &mut installed),
+        };
+        installed.problems.extend(result.err());
+        for (layer, place) in self.target.also {
+            if *layer == self.layer {
+                let result = self.document(&base.join(place.path), place, &mut installed);
+                installed.problems.extend(result.err());
+            }
+        }
+        let has = |event: &Registration| {
+            let mut commands = installed.commands.iter();
+            // A plugin is there for all of them.
+            commands
+                .any(|it| it.event == event.event || matches!(it.command, CommandLine::Plugin(_)))
+        };
+        installed.missing = self.events.iter().filter(|event| !has(event)).copied().collect();
+        installed
+    }
+
+    fn call(&self, event: &str) -> Option<Call> {
+        let registration = self.events.iter().find(|it| it.event == event)?;
+        Call::new(self.target, &self.here.program, *registration).ok()
+    }
+
+    fn is_gate(&self, event: &str) -> bool {
+        self.events.iter().any(|it| it.event == event && it.gate)
+    }
+
+    fn other(&self, path: &Path, event: &str, command: Option<CommandLine>) -> Other {
+        let undoes = self.target.undoing.filter(|_| self.is_gate(event));
+        Other { path: path.to_path_buf(), event: event.to_owned(), command, undoes }
+    }
+
+    fn document(
+        &self,
+        path: &Path,
+        place: &Place,
+        installed: &mut Installed,
+    ) -> Result<(), InstallError> {
+        let Some(text) = file::read_text(path)? else { return Ok(()) };
+        let document = match place.form {
+            Form::Json(form) => Document::json(self.target, form, path),
+            _ => Document::toml(self.target, path),
+        };
+        for hook in document.hooks(&text)? {
+            match hook.command {
+                Some(command) if hook.ours => {
+                    let expected = self.call(&hook.event).map(|call| document.value(&call));
+                    let is_current = expected.as_ref() == Some(&hook.whole);
+                    let gate = self.is_gate(&hook.event);
+                    let event = hook.event;
+                    installed.commands.push(Configured { event, gate, command, is_current });
+                }
+                command => installed.others.push(self.other(path, &hook.event, command)),
+            }
+        }
+        if let Document::Json(settings) = &document {
+            let off = settings.switched_off(&text)?.into_iter();
+            installed.switched_off.extend(off.map(|at| (path.to_path_buf(), at)));
+        }
+        Ok(())
+    }
+
+    fn scripts(&self, folder: &Path, installed: &mut Installed) -> Result<(), InstallError> {
+        for (path, text) in our_scripts(folder)? {
+            let event = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let folders = scripts::folders(&text).unwrap_or_default();
+            let call = self.call(event);
+            installed.commands.push(Configured {
+                event: event.to_owned(),
+                gate: self.is_gate(event),
+                is_current: call
+                    .is_some_and(|call| scripts::script(self.target, &call, folders) == text),
+                command: CommandLine::Script(path),
+            });
+        }
+        // Of the others those count that have the name of an event: they are in our place.
+        for event in self.events {
+            let path = folder.join(event.event);
+            let is_ours = installed.commands.iter().any(|it| it.event == event.event);
+            if !is_ours && path.is_file() {
+                let command = Some(CommandLine::Script(path.clone()));
+                installed.others.push(self.other(&path, event.event, command));
+            }
+        }
+        Ok(())
+    }
+
+    fn plugin(&self, path: &Path, installed: &mut Installed) -> Result<(), InstallError> {
+        let Some(text) = file::read_text(path)? else { return Ok(()) };
+        let Some(folders) = scripts::folders(&text) else { return Ok(()) };
+        let program = self.here.program.to_string_lossy();
+        let expected = self.here.plugin();
+        let expected = expected.map(|it| scripts::plugin(self.target, it, &program, folders));
+        installed.commands.push(Configured {
+            event: "plugin".to_owned(),
+            gate: true,
+            command: CommandLine::Plugin(path.to_path_buf()),
+            is_current: expected.as_deref() == Some(&*text),
+        });
+        Ok(())
+    }
+}

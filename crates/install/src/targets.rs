@@ -1,0 +1,333 @@
+//! The hosts, as data. What was measured with the real programs says so in the comments; for Cursor,
+//! Windsurf and VS Code it is what their documents say.
+
+use crate::target::{
+    Field, Form, GateValue, Groups, Home, JsonForm, Layer, Need, Off, Place, Start, Switch, Syntax,
+    Target,
+};
+
+/// What Codex reads: comments and commas too many make it ignore the whole file without a word (measured).
+const CODEX: JsonForm = json(Some("hooks"), CLAUDE_LIKE);
+
+const BASH: Start = Start::Shell(&["/bin/bash", "-c"]);
+const SH: Start = Start::Shell(&["/bin/sh", "-c"]);
+
+/// Claude Code's shape of a hook, which others have taken over, for a shell.
+const CLAUDE_LIKE: &[Field] = &[Field::Type, Field::Command("command"), Field::Seconds("timeout")];
+
+const fn json(under: Option<&'static str>, fields: &'static [Field]) -> JsonForm {
+    JsonForm { under, syntax: Syntax::Strict, versioned: false, groups: Groups::Bare, fields }
+}
+
+const fn at(path: &'static str, form: JsonForm) -> Option<Place> {
+    Some(local(path, form))
+}
+
+const fn local(path: &'static str, form: JsonForm) -> Place {
+    Place { path, form: Form::Json(form) }
+}
+
+const fn always(words: &'static str) -> Need {
+    Need { layer: None, words }
+}
+
+const fn in_project(words: &'static str) -> Need {
+    Need { layer: Some(Layer::Project), words }
+}
+
+/// Comments and commas too many make it ignore the whole file without a word (measured). `args` beside
+/// the command starts the program without a shell, and `onFailure` refuses what is no answer, a missing
+/// program included (measured in this form).
+///
+/// The empty matcher is for Copilot, which reads this file as well, knows no `args`, and would start the
+/// bare program: there an empty matcher never matches, at any event (measured).
+const CLAUDE: JsonForm = JsonForm {
+    groups: Groups::EmptyMatcher,
+    ..json(
+        Some("hooks"),
+        &[
+            Field::Type,
+            Field::Direct,
+            Field::Seconds("timeout"),
+            Field::WhenGate("onFailure", GateValue::Word("block")),
+        ],
+    )
+};
+
+/// Reads comments; a comma too many and it does not start (measured).
+const GEMINI: JsonForm = JsonForm {
+    syntax: Syntax::Comments,
+    ..json(
+        Some("hooks"),
+        &[Field::Type, Field::Name, Field::Command("command"), Field::Milliseconds("timeout")],
+    )
+};
+
+/// Its own form, without a matcher: an empty one never matches.
+const COPILOT: JsonForm = JsonForm {
+    versioned: true,
+    groups: Groups::None,
+    ..json(Some("hooks"), &[Field::Type, Field::Command("bash"), Field::Seconds("timeoutSec")])
+};
+
+/// Reads comments; a comma too many and it reads nothing (measured).
+const QWEN: JsonForm = JsonForm { syntax: Syntax::Comments, ..json(Some("hooks"), CLAUDE_LIKE) };
+
+/// Reads comments; a comma too many and it reads nothing (measured). In the file of its settings the
+/// events are under a key, in that of hooks alone at the top.
+const fn droid(under: Option<&'static str>) -> JsonForm {
+    JsonForm { syntax: Syntax::Comments, ..json(under, CLAUDE_LIKE) }
+}
+
+/// What it reads of JSON is not known, so whatever there may be is left as it is. With `failClosed` an empty answer is a refusal too: the command has to say `{"permission":"allow"}`.
+const CURSOR: JsonForm = JsonForm {
+    syntax: Syntax::Loose,
+    versioned: true,
+    groups: Groups::None,
+    ..json(
+        Some("hooks"),
+        &[
+            Field::Command("command"),
+            Field::Seconds("timeout"),
+            Field::WhenGate("failClosed", GateValue::True),
+        ],
+    )
+};
+
+const WINDSURF: JsonForm = JsonForm {
+    syntax: Syntax::Loose,
+    groups: Groups::None,
+    ..json(Some("hooks"), &[Field::Command("command")])
+};
+
+const VSCODE: JsonForm =
+    JsonForm { syntax: Syntax::Loose, groups: Groups::None, ..json(Some("hooks"), CLAUDE_LIKE) };
+
+/// All hosts.
+pub(crate) static ALL: &[Target] = &[
+    Target {
+        name: "claude",
+        title: "Claude Code",
+        programs: &["claude"],
+        home: Home::by("CLAUDE_CONFIG_DIR", ".claude"),
+        user: at("settings.json", CLAUDE),
+        project: at(".claude/settings.json", CLAUDE),
+        also: &[(Layer::Project, local(".claude/settings.local.json", CLAUDE))],
+        traces: &[],
+        start: Start::Direct,
+        short: &[],
+        switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
+        undoing: None,
+        needs: &[
+            always("sessions of Claude Code that run now read it when they are started again"),
+            in_project(
+                "who starts Claude Code here for the first time has to say that they trust the folder",
+            ),
+            in_project(
+                "VS Code and Cursor can be set to read .claude/settings.json too, and know no `args`: \
+                 leave that off, and install into them instead",
+            ),
+        ],
+    },
+    Target {
+        name: "codex",
+        title: "Codex",
+        programs: &["codex"],
+        home: Home::by("CODEX_HOME", ".codex"),
+        user: at("hooks.json", CODEX),
+        project: at(".codex/hooks.json", CODEX),
+        also: &[],
+        traces: &[],
+        start: BASH,
+        // What it gives to the end of a session, whatever is configured.
+        short: &[("SessionEnd", 3)],
+        switches: &[],
+        undoing: None,
+        needs: &[
+            always(
+                "Codex runs no hook that you have not trusted, and does not say so: start `codex`, type \
+                 /hooks and trust those of Tollgate, again whenever they change; `codex exec \
+                 --dangerously-bypass-hook-trust` runs them without",
+            ),
+            in_project(
+                "the project has to be a trusted one: `codex` asks when it is started in it",
+            ),
+        ],
+    },
+    Target {
+        name: "gemini",
+        title: "Gemini CLI",
+        programs: &["gemini"],
+        home: Home::at(".gemini"),
+        user: at("settings.json", GEMINI),
+        project: at(".gemini/settings.json", GEMINI),
+        also: &[],
+        traces: &[],
+        start: BASH,
+        short: &[],
+        switches: &[
+            Switch { at: "/hooksConfig/enabled", is: Off::False },
+            Switch { at: "/hooksConfig/disabled", is: Off::Names },
+        ],
+        undoing: None,
+        needs: &[in_project(
+            "Gemini CLI reads the settings of folders that you trust: /permissions in it says so, or \
+             GEMINI_CLI_TRUST_WORKSPACE=true where nobody is there to ask",
+        )],
+    },
+    Target {
+        name: "copilot",
+        title: "GitHub Copilot CLI",
+        programs: &["copilot"],
+        home: Home::by("COPILOT_HOME", ".copilot"),
+        user: at("hooks/tollgate.json", COPILOT),
+        project: at(".github/hooks/tollgate.json", COPILOT),
+        also: &[],
+        traces: &[],
+        start: Start::Shell(&["/bin/bash", "--norc", "--noprofile", "-c"]),
+        short: &[],
+        switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
+        undoing: None,
+        needs: &[in_project(
+            "Copilot ignores the hooks of a folder that is not trusted, and does not say so: trust it when \
+             `copilot` asks, or start it with --trust-folder",
+        )],
+    },
+    Target {
+        name: "qwen",
+        title: "Qwen Code",
+        programs: &["qwen"],
+        home: Home::by("QWEN_HOME", ".qwen"),
+        user: at("settings.json", QWEN),
+        project: at(".qwen/settings.json", QWEN),
+        also: &[],
+        traces: &[],
+        start: BASH,
+        short: &[],
+        switches: &[Switch { at: "/disableAllHooks", is: Off::True }],
+        undoing: Some("an explicit allow of any other hook undoes a refusal"),
+        needs: &[in_project(
+            "where folder trust is on, Qwen Code reads the settings of folders that you trust",
+        )],
+    },
+    Target {
+        name: "kimi",
+        title: "Kimi Code",
+        programs: &["kimi"],
+        home: Home::by("KIMI_CODE_HOME", ".kimi-code"),
+        user: Some(Place { path: "config.toml", form: Form::Toml }),
+        project: None,
+        also: &[],
+        traces: &[],
+        start: SH,
+        short: &[],
+        switches: &[],
+        undoing: None,
+        needs: &[],
+    },
+    Target {
+        name: "droid",
+        title: "Factory Droid",
+        programs: &["droid"],
+        home: Home::at(".factory"),
+        user: at("settings.json", droid(Some("hooks"))),
+        project: at(".factory/hooks.json", droid(None)),
+        also: &[
+            (Layer::User, local("hooks.json", droid(None))),
+            (Layer::Project, local(".factory/settings.json", droid(Some("hooks")))),
+        ],
+        traces: &[],
+        start: SH,
+        short: &[],
+        switches: &[Switch { at: "/hooksDisabled", is: Off::True }],
+        undoing: Some(
+            "of several explicit decisions the first one counts: an allow that is configured before",
+        ),
+        needs: &[],
+    },
+    Target {
+        name: "cline",
+        title: "Cline",
+        programs: &["cline"],
+        home: Home::by("CLINE_DIR", ".cline"),
+        user: Some(Place { path: "hooks", form: Form::Scripts }),
+        project: Some(Place { path: ".clinerules/hooks", form: Form::Scripts }),
+        also: &[],
+        traces: &[],
+        start: Start::Script,
+        short: &[],
+        switches: &[],
+        undoing: None,
+        needs: &[always(
+            "a refusal ends the whole run of Cline: it has no other way, and the model is not told why",
+        )],
+    },
+    Target {
+        name: "opencode",
+        title: "OpenCode",
+        programs: &["opencode"],
+        home: Home {
+            variable: Some("XDG_CONFIG_HOME"),
+            below: "opencode",
+            folder: ".config/opencode",
+        },
+        user: Some(Place { path: "plugin/tollgate.js", form: Form::Plugin }),
+        project: Some(Place { path: ".opencode/plugin/tollgate.js", form: Form::Plugin }),
+        also: &[],
+        traces: &[],
+        start: Start::Plugin,
+        short: &[],
+        switches: &[],
+        undoing: None,
+        needs: &[],
+    },
+    Target {
+        name: "cursor",
+        title: "Cursor",
+        programs: &["cursor", "cursor-agent"],
+        home: Home::at(".cursor"),
+        user: at("hooks.json", CURSOR),
+        project: at(".cursor/hooks.json", CURSOR),
+        also: &[],
+        traces: &[],
+        start: SH,
+        short: &[],
+        switches: &[],
+        undoing: None,
+        needs: &[in_project("Cursor runs the hooks of a workspace that you trust")],
+    },
+    Target {
+        name: "windsurf",
+        title: "Windsurf",
+        programs: &["windsurf"],
+        home: Home::at(".codeium/windsurf"),
+        user: at("hooks.json", WINDSURF),
+        project: at(".windsurf/hooks.json", WINDSURF),
+        also: &[],
+        traces: &[],
+        start: BASH,
+        short: &[],
+        switches: &[],
+        undoing: None,
+        needs: &[],
+    },
+    Target {
+        name: "vscode",
+        title: "VS Code",
+        programs: &["code", "code-insiders"],
+        home: Home::by("COPILOT_HOME", ".copilot"),
+        user: at("hooks/tollgate-vscode.json", VSCODE),
+        project: at(".github/hooks/tollgate-vscode.json", VSCODE),
+        also: &[],
+        traces: &[".vscode", ".config/Code"],
+        start: SH,
+        short: &[],
+        switches: &[],
+        undoing: None,
+        needs: &[
+            always("hooks of agents are a preview in VS Code, which an organisation can turn off"),
+            in_project("the workspace has to be a trusted one"),
+            always("Copilot CLI looks into the same folder, and runs what is registered there too"),
+        ],
+    },
+];

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::{
-    check, completions, demo, doctor, events, fire, hook, init, install, list, man, run, schema,
-    test, trust,
+    check, completions, convert, demo, doctor, events, fire, hook, init, install, list, man, run,
+    schema, test, translate, trust,
 };
 
 /// How wide a help is at the most.
@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Init(init::Args),
     Run(run::Args),
     Demo(demo::Args),
+    Convert(convert::Args),
+    Translate(translate::Args),
     Schema(schema::Args),
     Events(events::Args),
     Completions(completions::Args),

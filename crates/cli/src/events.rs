@@ -85,6 +85,10 @@ fn event(kind: Kind, only: Option<Dialect>) -> Row {
     let dialects = Dialect::ALL.into_iter().filter(|dialect| only.is_none_or(|it| it == *dialect));
     let in_dialect = |dialect: Dialect| {
         let rule = kind.rule(dialect)?;
+        // Agents share a column of the table, and have not all of its events.
+        if dialect::of(dialect).is_some_and(|codec| codec.name_of(kind).is_none()) {
+            return None;
+        }
         let on_error = match rule.on_failure {
             OnFailure::Close => answers.closed.unwrap_or("goes on"),
             OnFailure::Open => "goes on",
@@ -100,7 +104,11 @@ fn event(kind: Kind, only: Option<Dialect>) -> Row {
 fn name(kind: Kind, dialect: Dialect) -> &'static str {
     let of_file = dialect::of(dialect).and_then(|codec| codec.name_of(kind));
     match dialect {
-        Dialect::HooksJson | Dialect::Polytoken => of_file.unwrap_or(kind.name()),
+        Dialect::HooksJson
+        | Dialect::Polytoken
+        | Dialect::Claude
+        | Dialect::Codex
+        | Dialect::Gemini => of_file.unwrap_or(kind.name()),
         Dialect::Harness => {
             let mut names = harness::EVENTS.iter();
             names.find(|name| name.kinds.contains(&kind)).map_or(kind.name(), |name| name.name)

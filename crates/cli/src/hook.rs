@@ -211,6 +211,7 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     if incoming.event.kind != Kind::SessionStart {
         setup = setup.only(incoming.event.kind);
     }
+    setup = setup.without(tollgate_config::dialect::run_by(incoming.host.name));
     // Hooks are asked one after the other: threads would only be started to be waited for.
     setup.executor = Executor::in_place();
     let settings = setup.settings.settings.clone();

@@ -165,6 +165,12 @@ fn starters(args: &Args) -> Result<Vec<Starter>, Problem> {
                     include_str!("init/polytoken.cases.json"),
                 ),
             ]),
+            Dialect::Claude | Dialect::Codex | Dialect::Gemini => {
+                return Err(Problem::new(format!("hooks of {dialect} stand in its own settings"))
+                    .help(format!(
+                        "`tollgate convert hooks-json {dialect}` makes some of `.agents/hooks.json`"
+                    )));
+            }
             Dialect::AntigravitySdk => {
                 return Err(Problem::new("hooks of the Antigravity SDK are code, not files")
                     .help("`--dialect hooks-json` makes the files that Antigravity reads"));

@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod completions;
+mod convert;
 mod demo;
 mod dispatch;
 mod doctor;
@@ -21,6 +22,7 @@ mod run;
 mod schema;
 mod show;
 mod test;
+mod translate;
 mod trust;
 
 use std::ffi::OsString;
@@ -46,6 +48,9 @@ fn main() -> ExitCode {
     };
     if let Command::Hook(args) = &command {
         return hook::run(args);
+    }
+    if let Command::Translate(args) = &command {
+        return translate::run(args);
     }
     let mut out = Out::default();
     let exit = run(&command, &mut out).unwrap_or_else(|problem| {
@@ -87,7 +92,7 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::Check(args) => check::run(args, out),
         Command::Fire(args) => fire::run(args, out),
         // Has been run already: it prints what another program reads, and nothing else.
-        Command::Hook(_) => Ok(Exit::Problem),
+        Command::Hook(_) | Command::Translate(_) => Ok(Exit::Problem),
         Command::Install(args) => install::install(args, out),
         Command::Uninstall(args) => install::uninstall(args, out),
         Command::Doctor(args) => doctor::run(args, out),
@@ -96,6 +101,7 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::Init(args) => init::run(args, out),
         Command::Run(args) => run::run(args, out),
         Command::Demo(args) => demo::run(args, out),
+        Command::Convert(args) => convert::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Events(args) => events::run(args, out),
         Command::Completions(args) => completions::run(args, out),
@@ -115,6 +121,9 @@ fn asks_for_version() -> bool {
 fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && std::env::args_os().nth(1).is_some_and(|first| first == "hook") {
         return hook::misused(error);
+    }
+    if error.use_stderr() && std::env::args_os().nth(1).is_some_and(|first| first == "translate") {
+        return translate::misused(error);
     }
     // A closed pipe is no error.
     let _ = error.print();

@@ -3,7 +3,8 @@
 use clap::ValueEnum;
 use schemars::Schema;
 use serde_json::{Map, Value};
-use tollgate_config::dialect::{antigravity, harness, polytoken};
+use tollgate_config::dialect::host::HostDialect;
+use tollgate_config::dialect::{antigravity, claude, codex, gemini, harness, polytoken};
 use tollgate_config::settings;
 
 use crate::exit::Exit;
@@ -35,6 +36,12 @@ enum Of {
     HooksJson,
     /// Polytoken's hooks.json
     Polytoken,
+    /// Claude Code's settings
+    Claude,
+    /// Codex's hooks.json
+    Codex,
+    /// Gemini CLI's settings
+    Gemini,
     /// The frontmatter of Markdown hooks
     Harness,
     /// Tollgate's own config.toml
@@ -56,9 +63,12 @@ type ByEvent = Vec<(&'static str, Schema)>;
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let none = |what: &str| {
         Err(Problem::new(format!("{what} have no handlers that read and answer JSON"))
-            .help("leave `input` or `answer` out, or name hooks-json or polytoken"))
+            .help("leave `input` or `answer` out, or name a dialect whose hooks are commands"))
     };
     let by_event = match (args.dialect, args.part) {
+        (Of::Claude, part) => return of_host(args, &claude::CLAUDE, part, out),
+        (Of::Codex, part) => return of_host(args, &codex::CODEX, part, out),
+        (Of::Gemini, part) => return of_host(args, &gemini::GEMINI, part, out),
         (Of::HooksJson, Part::File) => return whole(args, &antigravity::file_schema(), out),
         (Of::Polytoken, Part::File) => return whole(args, &polytoken::file_schema(), out),
         (Of::Harness, Part::File) => return whole(args, &harness::frontmatter_schema(), out),
@@ -69,6 +79,16 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         (Of::Polytoken, Part::Answer) => polytoken::answer_schemas(),
         (Of::Harness, _) => return none("Markdown hooks"),
         (Of::Config, _) => return none("settings"),
+    };
+    out.json(&one_or_all(by_event, args.event.as_deref())?);
+    Ok(Exit::Fine)
+}
+
+fn of_host(args: &Args, host: &HostDialect, part: Part, out: &mut Out) -> Result<Exit, Problem> {
+    let by_event = match part {
+        Part::File => return whole(args, &host.file_schema(), out),
+        Part::Input => host.input_schemas(),
+        Part::Answer => host.answer_schemas(),
     };
     out.json(&one_or_all(by_event, args.event.as_deref())?);
     Ok(Exit::Fine)

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::Schema;
 use serde_json::Value;
-use tollgate_config::dialect::{antigravity, harness, polytoken};
+use tollgate_config::dialect::{self, antigravity, harness, polytoken};
 use tollgate_config::settings;
 
 /// The command that writes them.
@@ -32,7 +32,7 @@ pub(crate) fn all() -> BTreeMap<PathBuf, Value> {
         PathBuf::from("harness/frontmatter.schema.json"),
         plain(harness::frontmatter_schema()),
     );
-    let dialects = [
+    let mut dialects = vec![
         (
             "antigravity",
             antigravity::file_schema(),
@@ -46,6 +46,10 @@ pub(crate) fn all() -> BTreeMap<PathBuf, Value> {
             polytoken::answer_schemas(),
         ),
     ];
+    for host in dialect::HOSTS {
+        let (file, inputs) = (host.file_schema(), host.input_schemas());
+        dialects.push((host.host().name, file, inputs, host.answer_schemas()));
+    }
     for (dialect, file, inputs, answers) in dialects {
         let folder = Path::new(dialect);
         schemas.insert(folder.join("hooks.schema.json"), plain(file));

@@ -12,6 +12,7 @@ use tollgate_core::neutral::NotAnAnswer;
 use tollgate_core::{Event, Kind};
 use tollgate_exec::{Command, Environment, ExecError, Executor, Finished, Input, Limits, Status};
 
+use crate::dialect::host::Condition;
 use crate::dialect::{Call, FileDialect, Output, WireError, excerpt};
 use crate::trust::{Seal, Tampered};
 
@@ -30,7 +31,6 @@ pub(crate) struct Surroundings {
 /// What all handlers of a file have in common.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    pub(crate) shell: PathBuf,
     pub(crate) cwd: PathBuf,
     pub(crate) environment: Environment,
     /// Variables that are set in any case.
@@ -43,7 +43,12 @@ pub(crate) struct CommandHook {
     pub(crate) name: String,
     pub(crate) dialect: &'static dyn FileDialect,
     pub(crate) script: String,
+    pub(crate) shell: PathBuf,
     pub(crate) origin: Arc<Origin>,
+    /// Which of the events it is really about.
+    pub(crate) condition: Option<Arc<Condition>>,
+    /// Variables of its own.
+    pub(crate) variables: Vec<(String, String)>,
     /// The script as a command, made when it first runs.
     pub(crate) command: OnceLock<Command>,
     pub(crate) time: Duration,
@@ -77,9 +82,12 @@ impl CommandHook {
     /// A file may have a thousand hooks of which few ever run, so this waits until one does.
     fn command(&self) -> &Command {
         self.command.get_or_init(|| {
-            let Origin { shell, cwd, environment, variables, .. } = &*self.origin;
+            let Origin { cwd, environment, variables, .. } = &*self.origin;
             let mut command =
-                Command::shell(shell, &self.script).cwd(cwd).environment(environment.clone());
+                Command::shell(&self.shell, &self.script).cwd(cwd).environment(environment.clone());
+            for (name, value) in &self.variables {
+                command = command.env(name, value);
+            }
             for (name, value) in variables {
                 command = command.env(name, value);
             }
@@ -88,14 +96,17 @@ impl CommandHook {
     }
 
     async fn run<E: Event>(&self, ask: Ask<'_, E>) -> Result<tollgate_core::Answer<E>, Unanswered> {
-        if let Some(seal) = &self.origin.seal {
-            seal.check()?;
-        }
         let surroundings = &*self.surroundings;
         let event = ask.event.view();
         let session = ask.cx.session().info();
         let input =
             self.dialect.encode_event(event, session).ok_or(Unanswered::NoSuchEvent(E::KIND))?;
+        if self.condition.as_ref().is_some_and(|condition| !condition.holds(&input)) {
+            return Ok(tollgate_core::Answer::none());
+        }
+        if let Some(seal) = &self.origin.seal {
+            seal.check()?;
+        }
         let project = surroundings.project.as_deref().map(Path::to_string_lossy);
         let call = Call {
             hook: &self.name,
@@ -122,10 +133,7 @@ impl CommandHook {
             Status::Exited(code) => code,
             Status::Signaled(_) => return Err(Unanswered::Killed { status, stderr }),
         };
-        let mut answer = self.dialect.decode_answer(E::KIND, &Output { code, stdout, stderr })?;
-        if let Some(rewrite) = answer.rewrite.take() {
-            answer.rewrite = Some(self.dialect.unwrap_rewrite(event, rewrite)?);
-        }
+        let answer = self.dialect.answer_to(event, &Output { code, stdout, stderr })?;
         Ok(answer.into_answer()?)
     }
 }

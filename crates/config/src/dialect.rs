@@ -10,13 +10,18 @@
 
 pub mod antigravity;
 mod checks;
+pub mod claude;
+pub mod codex;
+pub mod gemini;
 pub mod harness;
+pub mod host;
 pub mod polytoken;
 mod schema;
 mod text;
 
 pub(crate) use text::excerpt;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -27,15 +32,48 @@ use tollgate_core::neutral::Neutral;
 use tollgate_core::patch::Rewrite;
 use tollgate_core::{AnyEvent, Dialect, EventRef, Kind};
 
+pub use tollgate_hosts::{Output, WireError};
+
 use crate::diagnostic::Report;
 use crate::source::Span;
 
 /// The file formats there are.
-pub static ALL: &[&dyn FileDialect] = &[&antigravity::Antigravity, &polytoken::Polytoken];
+pub static ALL: &[&dyn FileDialect] = &[
+    &antigravity::Antigravity,
+    &polytoken::Polytoken,
+    &claude::CLAUDE,
+    &codex::CODEX,
+    &gemini::GEMINI,
+];
+
+/// The files of agents, which are one form.
+pub static HOSTS: &[&host::HostDialect] = &[&claude::CLAUDE, &codex::CODEX, &gemini::GEMINI];
 
 /// The format of a dialect, where it has files of this sort.
 pub fn of(dialect: Dialect) -> Option<&'static dyn FileDialect> {
     ALL.iter().copied().find(|format| format.dialect() == dialect)
+}
+
+/// The systems whose own files an agent runs itself, by the agent's name: under it, they are not run
+/// by Tollgate as well.
+///
+/// ```
+/// use tollgate_config::dialect::run_by;
+/// use tollgate_core::Dialect;
+///
+/// assert_eq!(run_by("copilot"), [Dialect::Claude]);
+/// assert_eq!(run_by("kimi"), []);
+/// ```
+pub fn run_by(agent: &str) -> &'static [Dialect] {
+    match agent {
+        // The second reads the settings of the first.
+        "claude" | "copilot" => &[Dialect::Claude],
+        "codex" => &[Dialect::Codex],
+        "gemini" => &[Dialect::Gemini],
+        "antigravity" => &[Dialect::HooksJson],
+        "polytoken" => &[Dialect::Polytoken],
+        _ => &[],
+    }
 }
 
 /// A file format of hooks.
@@ -83,6 +121,15 @@ pub trait Codec: Send + Sync {
         Ok(rewrite)
     }
 
+    /// Reads what a handler answered to this event, in the engine's words.
+    fn answer_to(&self, event: EventRef<'_>, output: &Output) -> Result<Neutral, WireError> {
+        let mut answer = self.decode_answer(event.kind(), output)?;
+        if let Some(rewrite) = answer.rewrite.take() {
+            answer.rewrite = Some(self.unwrap_rewrite(event, rewrite)?);
+        }
+        Ok(answer)
+    }
+
     /// Writes an answer as that system reads it.
     fn encode_answer(&self, event: Kind, answer: &Neutral) -> Result<Output, WireError>;
 
@@ -123,39 +170,6 @@ pub struct Decoded {
     pub session: SessionInfo,
 }
 
-/// What a program came to: its exit code and what it printed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Output {
-    /// Its exit code.
-    pub code: i32,
-    /// What it printed.
-    pub stdout: Vec<u8>,
-    /// What it printed as an error.
-    pub stderr: Vec<u8>,
-}
-
-impl Output {
-    /// One that printed this JSON and succeeded.
-    pub fn json(value: &Value) -> Self {
-        let stdout = format!("{value}\n").into_bytes();
-        Self { stdout, ..Self::default() }
-    }
-}
-
-/// An event or an answer that is not one.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct WireError {
-    /// What is wrong, and what to do.
-    pub message: String,
-}
-
-impl WireError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
-    }
-}
-
 /// The hooks of a file.
 #[derive(Debug, Clone, Default)]
 pub struct HookFile {
@@ -167,6 +181,7 @@ pub struct HookFile {
 
 /// A hook of a file: one handler at one event.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct FileHook {
     /// Its name.
     pub name: String,
@@ -180,6 +195,35 @@ pub struct FileHook {
     pub time: Option<Duration>,
     /// Where it stands.
     pub span: Span,
+    /// Which of those that the matcher lets through it is really about, by what it would read.
+    pub condition: Option<Arc<host::Condition>>,
+    /// What runs the command, where that is not what its format has.
+    pub shell: Option<Shell>,
+    /// Variables of its own.
+    pub variables: Vec<(String, String)>,
+    /// Whether nobody waits for it: then it can only watch.
+    pub in_background: bool,
+    /// What it is for, where it says so.
+    pub description: Option<String>,
+}
+
+impl FileHook {
+    /// One for all instances of its event, with nothing but its command.
+    pub fn new(name: impl Into<String>, event: &'static EventName, command: String) -> Self {
+        Self {
+            name: name.into(),
+            event,
+            matcher: Matcher::All,
+            command,
+            time: None,
+            span: Span::at(0),
+            condition: None,
+            shell: None,
+            variables: Vec::new(),
+            in_background: false,
+            description: None,
+        }
+    }
 }
 
 /// A hook that is switched off by name.
@@ -192,7 +236,7 @@ pub struct Negation {
 }
 
 /// What runs a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shell {
     /// `sh -c`.
     Sh,
@@ -228,4 +272,8 @@ pub struct Home {
     pub in_project: &'static str,
     /// The name of its file in either.
     pub file: &'static str,
+    /// The names of further files in a project.
+    pub also_in_project: &'static [&'static str],
+    /// Whether the file has more in it than hooks: one without any hooks is then no hook file.
+    pub is_shared: bool,
 }

@@ -31,6 +31,12 @@ pub struct Places {
     pub antigravity: Option<PathBuf>,
     /// Polytoken's own: `$XDG_CONFIG_HOME/polytoken`.
     pub polytoken: Option<PathBuf>,
+    /// Claude Code's own: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    pub claude: Option<PathBuf>,
+    /// Codex's own: `$CODEX_HOME`, else `~/.codex`.
+    pub codex: Option<PathBuf>,
+    /// Gemini CLI's own: `~/.gemini`.
+    pub gemini: Option<PathBuf>,
     /// Where it is kept what a person trusts: `$XDG_STATE_HOME/tollgate/trust.json`.
     pub trust: Option<PathBuf>,
     /// The person's home.
@@ -131,6 +137,9 @@ impl Places {
             antigravity: home.as_ref().map(|home| home.join(".gemini/config")),
             polytoken: absolute("POLYTOKEN_CONFIG_DIR")
                 .or_else(|| config.as_ref().map(|config| config.join("polytoken"))),
+            claude: below("CLAUDE_CONFIG_DIR", ".claude"),
+            codex: below("CODEX_HOME", ".codex"),
+            gemini: home.as_ref().map(|home| home.join(".gemini")),
             trust: state.map(|state| state.join("tollgate/trust.json")),
             home,
             project,
@@ -159,6 +168,9 @@ impl Places {
         match dialect {
             Dialect::HooksJson => self.antigravity.as_ref(),
             Dialect::Polytoken => self.polytoken.as_ref(),
+            Dialect::Claude => self.claude.as_ref(),
+            Dialect::Codex => self.codex.as_ref(),
+            Dialect::Gemini => self.gemini.as_ref(),
             Dialect::AntigravitySdk | Dialect::Harness | Dialect::Native => None,
         }
     }
@@ -178,7 +190,9 @@ impl Places {
                 add(Layer::User, format, own.join(home.file));
             }
             if let Some(project) = &self.project {
-                add(Layer::Project, format, project.join(home.in_project).join(home.file));
+                for file in std::iter::once(&home.file).chain(home.also_in_project) {
+                    add(Layer::Project, format, project.join(home.in_project).join(file));
+                }
             }
         }
         for (layer, directory) in self.own() {
@@ -198,6 +212,12 @@ impl Places {
             .collect();
         folders.sort_by_key(|folder| folder.layer);
         folders
+    }
+
+    /// Whether a path is in a directory of the machine or the person that is Tollgate's own.
+    pub(crate) fn is_tollgates(&self, path: &Path) -> bool {
+        path.starts_with(&self.system)
+            || self.user.as_ref().is_some_and(|user| path.starts_with(user))
     }
 
     /// Tollgate's own directory in each layer.
@@ -226,13 +246,20 @@ impl Places {
         const HOOKS: [&str; 4] = [".tollgate", ".agents", ".polytoken", ".harness"];
         const VERSIONS: [&str; 2] = [".git", ".jj"];
         let home = env::var_os("HOME").map(PathBuf::from);
-        let nearest = |signs: &[&str]| {
+        let has =
+            |ancestor: &Path, signs: &[&str]| signs.iter().any(|sign| ancestor.join(sign).exists());
+        let nearest = |is_it: &dyn Fn(&Path) -> bool| {
             directory
                 .ancestors()
                 // A person's home has such folders for other reasons.
                 .take_while(|ancestor| Some(*ancestor) != home.as_deref())
-                .find(|ancestor| signs.iter().any(|sign| ancestor.join(sign).exists()))
+                .find(|ancestor| is_it(ancestor))
         };
-        nearest(&HOOKS).or_else(|| nearest(&VERSIONS)).unwrap_or(directory).to_owned()
+        // Folders of agents are there for other reasons as well: what is in their files counts.
+        let has_hooks = |ancestor: &Path| {
+            has(ancestor, &HOOKS) || dialect::HOSTS.iter().any(|host| host.has_hooks_in(ancestor))
+        };
+        let under_version = |ancestor: &Path| has(ancestor, &VERSIONS);
+        nearest(&has_hooks).or_else(|| nearest(&under_version)).unwrap_or(directory).to_owned()
     }
 }

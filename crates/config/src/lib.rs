@@ -5,9 +5,11 @@
 //! * [`layers`], [`trust`]: where files are looked for, and whether they may run;
 //! * [`settings`], [`guard`]: what `config.toml` says, and the hook that keeps agents from all this;
 //! * [`script`]: what runs scripts, and is plugged in;
+//! * [`convert`]: files of one system as those of another;
 //! * [`load`], [`hooks`]: from files to hooks in force, and again on request.
 
 mod command;
+pub mod convert;
 pub mod diagnostic;
 pub mod dialect;
 pub mod guard;

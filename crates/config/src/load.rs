@@ -4,6 +4,7 @@
 //! the system or the person, or one of the project that was trusted, closes the gates that its
 //! dialect can close, with the problem as the reason. One that nobody has trusted yet is reported.
 
+mod alone;
 mod closed;
 mod find;
 mod missing;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tollgate_core::dialect::Layer;
+use tollgate_core::dialect::{Layer, Mode};
 use tollgate_core::mask::Masker;
 use tollgate_core::runner::RunnerBuilder;
 use tollgate_core::{Dialect, Kind, Registration, Runner};
@@ -33,6 +34,7 @@ use crate::settings;
 use crate::source::SourceFile;
 use crate::trust::{Change, Seal, Survey};
 
+pub use alone::command_hook;
 pub(crate) use closed::closed_for_all;
 pub use trusted::survey;
 
@@ -62,6 +64,9 @@ pub struct Setup {
     /// and a script is checked and compiled when it is asked. What is wrong with one that is not
     /// asked does not show.
     pub only: Option<Kind>,
+    /// Systems whose own files are left out, because the agent runs what is in them itself. They are
+    /// a part of what is trusted all the same.
+    pub without: Vec<Dialect>,
 }
 
 /// Which hook files are loaded.
@@ -94,7 +99,16 @@ impl Setup {
             Executor::new(at_once)
         };
         let files = Files::default();
-        Self { places, interactive: false, executor, settings, scripts: None, files, only: None }
+        let (scripts, only, without) = (None, None, Vec::new());
+        Self { places, interactive: false, executor, settings, scripts, files, only, without }
+    }
+
+    /// Without the files that systems have of their own: under an agent that runs what is in them
+    /// itself. Those in Tollgate's folders count.
+    #[must_use]
+    pub fn without(mut self, systems: &[Dialect]) -> Self {
+        self.without.extend_from_slice(systems);
+        self
     }
 
     /// With these files and no others.
@@ -309,6 +323,12 @@ impl Loader<'_> {
     fn take(&mut self, found: Found, trust: &Trust, negated: &[(Dialect, String)]) {
         let Found { place, source, file, diagnostics, .. } = found;
         let dialect = place.format.dialect();
+        if self.setup.without.contains(&dialect) && !self.setup.places.is_tollgates(&place.path) {
+            let (path, state) = (place.path, FileState::Off);
+            let layer = place.layer;
+            self.loaded.files.push(LoadedFile { path, dialect, layer, state, hooks: 0 });
+            return;
+        }
         let hooks = match &file {
             Some(Parsed::Commands(file)) => file.hooks.len(),
             Some(Parsed::Hook(_) | Parsed::Policy) => 1,
@@ -407,7 +427,6 @@ impl Loader<'_> {
         let shown: Arc<str> = place.path.display().to_string().into();
         let project = self.setup.places.project.as_deref();
         let origin = Arc::new(Origin {
-            shell: self.shell(format.shell()).to_owned(),
             cwd: cwd(format, &place.path, project),
             environment: match &self.setup.settings.settings.command.environment {
                 settings::Environment::Inherit => Environment::inherit(),
@@ -472,7 +491,7 @@ impl Loader<'_> {
         hook: FileHook,
         origin: &Arc<Origin>,
     ) -> Registration {
-        let FileHook { name, event, matcher, command, time, .. } = hook;
+        let FileHook { name, event, matcher, command, time, condition, variables, .. } = hook;
         let configured = match format.dialect() {
             Dialect::Polytoken => Some(self.setup.settings.settings.polytoken.deadline),
             _ => None,
@@ -484,6 +503,9 @@ impl Loader<'_> {
             name: name.clone(),
             dialect: format,
             script: command,
+            shell: self.shell(hook.shell.unwrap_or_else(|| format.shell())).to_owned(),
+            condition,
+            variables,
             origin: Arc::clone(origin),
             command: OnceLock::new(),
             time,
@@ -498,6 +520,6 @@ impl Loader<'_> {
         for kind in event.kinds {
             registration = registration.and_on_kind(*kind, Arc::clone(&handler));
         }
-        registration
+        if hook.in_background { registration.mode(Mode::Inspect) } else { registration }
     }
 }

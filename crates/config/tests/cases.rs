@@ -1,4 +1,4 @@
-//! The cases of `cases/antigravity` and `cases/polytoken`: each writes its hook files, loads them,
+//! The cases of `cases/antigravity`, `cases/polytoken` and of the agents: each writes its hook files, loads them,
 //! dispatches one event, and holds what came of it against what is expected.
 //!
 //! What the cases look like is in the `README.md` beside them.
@@ -171,6 +171,7 @@ struct Homes {
     system: &'static str,
     user: &'static str,
     project: &'static str,
+    file: &'static str,
 }
 
 /// Runs everything in a folder.
@@ -217,6 +218,7 @@ fn antigravity() {
             system: "system/antigravity",
             user: "home/.gemini/config",
             project: "project/.agents",
+            file: "hooks.json",
         },
     );
 }
@@ -229,6 +231,46 @@ fn polytoken() {
             system: "system/polytoken",
             user: "home/.config/polytoken",
             project: "project/.polytoken",
+            file: "hooks.json",
+        },
+    );
+}
+
+#[test]
+fn claude() {
+    run(
+        "claude",
+        &Homes {
+            system: "system/claude",
+            user: "home/.claude",
+            project: "project/.claude",
+            file: "settings.json",
+        },
+    );
+}
+
+#[test]
+fn codex() {
+    run(
+        "codex",
+        &Homes {
+            system: "system/codex",
+            user: "home/.codex",
+            project: "project/.codex",
+            file: "hooks.json",
+        },
+    );
+}
+
+#[test]
+fn gemini() {
+    run(
+        "gemini",
+        &Homes {
+            system: "system/gemini",
+            user: "home/.gemini",
+            project: "project/.gemini",
+            file: "settings.json",
         },
     );
 }
@@ -291,7 +333,7 @@ fn set_up(case: &Case, homes: &Homes, dir: &Path) -> Loaded {
             other => other.to_string(),
         };
         fs::create_dir_all(dir.join(home)).unwrap();
-        fs::write(dir.join(home).join("hooks.json"), hooks).unwrap();
+        fs::write(dir.join(home).join(homes.file), hooks).unwrap();
     }
     fs::create_dir_all(dir.join("project")).unwrap();
     let places = Places::below(dir);

@@ -250,6 +250,12 @@ fn polytoken() {
 }
 
 #[test]
+fn claude() {
+    let homes = ["system/claude", "home/.claude", "project/.claude"];
+    run("claude", (homes, "settings.json"));
+}
+
+#[test]
 fn harness() {
     let homes = ["system/hooks", "home/.config/tollgate/hooks", "project/.harness/hooks"];
     run("harness", (homes, "guard.md"));

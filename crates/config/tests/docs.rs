@@ -2,7 +2,7 @@
 //!
 //! A fenced block is run if the line that opens it says what it is:
 //!
-//! * `json antigravity`, `json polytoken`: a project's hook file that is not as it should be. On a
+//! * `json antigravity`, `json polytoken`, and `claude`, `codex`, `gemini`: a project's hook file that is not as it should be. On a
 //!   code's page, it has to give that code.
 //! * with `ok`: one without an error.
 //! * with `project`: one that is looked at together with the layers above it, where the person has
@@ -24,7 +24,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tollgate_config::diagnostic::{Code, Diagnostic, Report, Severity};
 use tollgate_config::dialect::harness::read_artifact;
-use tollgate_config::dialect::{self, FileDialect, Output, antigravity, polytoken};
+use tollgate_config::dialect::host::HostDialect;
+use tollgate_config::dialect::{self, Codec as _, FileDialect, Output, antigravity, polytoken};
 use tollgate_config::layers::Places;
 use tollgate_config::load::{Setup, load, survey};
 use tollgate_config::settings;
@@ -156,6 +157,9 @@ fn blocks(path: &Path) -> Vec<Block> {
         let what = match (first.as_deref(), second.as_deref()) {
             (Some("json"), Some("antigravity")) => commands(Dialect::HooksJson),
             (Some("json"), Some("polytoken")) => commands(Dialect::Polytoken),
+            (Some("json"), Some("claude")) => commands(Dialect::Claude),
+            (Some("json"), Some("codex")) => commands(Dialect::Codex),
+            (Some("json"), Some("gemini")) => commands(Dialect::Gemini),
             (Some("toml"), Some("config")) => What::Config,
             (Some("markdown"), Some("harness")) => What::Markdown,
             (Some("markdown"), Some("starlark")) => What::Script,
@@ -338,6 +342,10 @@ async fn a_file_that_does_not_load_closes_what_the_page_on_layers_says() {
     }
 }
 
+fn host(of: Dialect) -> Option<&'static HostDialect> {
+    dialect::HOSTS.iter().copied().find(|host| host.dialect() == of)
+}
+
 fn complaints(schema: &schemars::Schema, value: &Value) -> Vec<String> {
     let validator = jsonschema::draft202012::new(schema.as_value()).unwrap();
     validator.iter_errors(value).map(|error| error.to_string()).collect()
@@ -350,7 +358,8 @@ fn good_files_are_valid_by_the_schema() {
     for block in blocks.iter().filter(|it| it.is_file() && it.has("ok")).filter(is_json) {
         let schema = match block.dialect().dialect() {
             Dialect::HooksJson => antigravity::file_schema(),
-            _ => polytoken::file_schema(),
+            Dialect::Polytoken => polytoken::file_schema(),
+            other => host(other).unwrap().file_schema(),
         };
         let found = complaints(&schema, &block.json());
         assert!(found.is_empty(), "{}: {found:?}", block.place());
@@ -362,18 +371,26 @@ fn inputs_and_answers_are_read_and_valid_by_their_schemas() {
     let mut count = 0;
     let is_json = |block: &&Block| matches!(block.what, What::Commands(_));
     for block in all_blocks().iter().filter(is_json) {
-        let is_antigravity = block.dialect().dialect() == Dialect::HooksJson;
+        let of = block.dialect().dialect();
         let (event, schemas) = if let Some(event) = block.event("input") {
             block.dialect().decode_event(event, block.json()).unwrap();
-            let polytoken = polytoken::input_schemas;
-            (event, if is_antigravity { antigravity::input_schemas() } else { polytoken() })
+            let schemas = match (of, host(of)) {
+                (_, Some(host)) => host.input_schemas(),
+                (Dialect::HooksJson, None) => antigravity::input_schemas(),
+                _ => polytoken::input_schemas(),
+            };
+            (event, schemas)
         } else if let Some(event) = block.event("answer") {
             let named = block.dialect().events().iter().find(|it| it.name == event);
             let kind = named.unwrap_or_else(|| panic!("{}: {event}", block.place())).kinds[0];
             let answer = block.dialect().decode_answer(kind, &Output::json(&block.json())).unwrap();
             assert_eq!(answer.detail, None, "{}", block.place());
-            let polytoken = polytoken::answer_schemas;
-            (event, if is_antigravity { antigravity::answer_schemas() } else { polytoken() })
+            let schemas = match (of, host(of)) {
+                (_, Some(host)) => host.answer_schemas(),
+                (Dialect::HooksJson, None) => antigravity::answer_schemas(),
+                _ => polytoken::answer_schemas(),
+            };
+            (event, schemas)
         } else {
             continue;
         };

@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tollgate_config::dialect::{ALL, Codec, Output};
+use tollgate_config::dialect::{ALL, Codec, HOSTS, Output};
 use tollgate_core::AnyEvent;
 use tollgate_core::Kind;
 use tollgate_core::context::SessionInfo;
@@ -65,6 +65,8 @@ fn answer() -> impl Strategy<Value = Value> {
         "other",
         "force_continue",
         "terminate",
+        "block",
+        "approve",
     ]);
     let word = || word.clone().prop_map(Value::from);
     let field = prop_oneof![
@@ -90,6 +92,28 @@ fn answer() -> impl Strategy<Value = Value> {
             .prop_map(|list| ("permissionOverrides".to_owned(), Value::from(list))),
         prop::collection::btree_map("[A-Za-z]{1,6}", json_value(), 0..3)
             .prop_map(|map| ("overwrite".to_owned(), Value::Object(map.into_iter().collect()))),
+        any::<bool>().prop_map(|value| ("continue".to_owned(), value.into())),
+        (
+            prop::sample::select(vec![
+                "PreToolUse",
+                "PostToolUse",
+                "UserPromptSubmit",
+                "SessionStart",
+                "BeforeTool",
+            ]),
+            word(),
+            text(),
+            json_value(),
+            text(),
+        )
+            .prop_map(|(event, word, reason, input, context)| {
+                let own = json!({
+                    "hookEventName": event, "permissionDecision": word,
+                    "permissionDecisionReason": reason, "updatedInput": input,
+                    "tool_input": input, "additionalContext": context,
+                });
+                ("hookSpecificOutput".to_owned(), own)
+            }),
         ("[a-z]{1,5}", json_value()).prop_map(|(name, value)| (name, value)),
     ];
     prop::collection::vec(field, 0..5)
@@ -206,7 +230,10 @@ fn every_event_of_the_dialects_table_is_written_and_no_other() {
         for kind in Kind::ALL {
             let event = payload(*kind);
             let written = format.encode_event(event.view(), &SessionInfo::default());
-            let known = kind.rule(format.dialect()).is_some();
+            // Agents share a column of the table, and have not all of its events.
+            let is_host = HOSTS.iter().any(|host| host.dialect() == format.dialect());
+            let has_rule = kind.rule(format.dialect()).is_some();
+            let known = has_rule && (!is_host || format.name_of(*kind).is_some());
             assert_eq!(written.is_some(), known, "{} {kind}", format.dialect());
             assert_eq!(format.name_of(*kind).is_some(), known, "{} {kind}", format.dialect());
         }

@@ -14,9 +14,9 @@ use tollgate_config::source::SourceFile;
 use tollgate_core::context::SessionInfo;
 use tollgate_core::dialect::Layer;
 use tollgate_core::event::{
-    CompactionPost, CompactionPre, FacetSwitch, InvocationEnd, ModelPost, ModelPre, Notification,
-    SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre,
-    TurnStart,
+    CompactionPost, CompactionPre, FacetSwitch, Failure, InvocationEnd, ModelPost, ModelPre,
+    Notification, SessionEnd, SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError,
+    ToolPost, ToolPre, TurnStart,
 };
 use tollgate_core::{AnyEvent, Dialect, Kind};
 
@@ -31,8 +31,15 @@ fn polytoken() -> &'static dyn FileDialect {
     dialect::of(Dialect::Polytoken).unwrap()
 }
 
+fn of_host(host: Dialect) -> &'static dyn FileDialect {
+    dialect::of(host).unwrap()
+}
+
 fn folder(codec: &dyn FileDialect) -> &'static str {
-    if codec.dialect() == Dialect::Polytoken { "polytoken" } else { "antigravity" }
+    match codec.dialect() {
+        Dialect::HooksJson => "antigravity",
+        other => other.name(),
+    }
 }
 
 /// What a schema, as it stands in its file, has against a value.
@@ -147,6 +154,8 @@ fn events() -> Vec<AnyEvent> {
     let rest: Vec<AnyEvent> = vec![
         SessionStart { model: model.clone(), ..SessionStart::default() }.into(),
         SessionStart::default().into(),
+        SessionEnd::default().into(),
+        Failure { error: "overloaded".to_owned(), ..Failure::default() }.into(),
         TurnStart::new("hello").into(),
         ModelPre { invocation: 3, steps: 10, model: model.clone(), ..ModelPre::default() }.into(),
         ModelPre::default().into(),
@@ -215,6 +224,11 @@ fn what_is_no_input_is_not_valid() {
 /// Answers, and whether they are ones. What the schema says, the codec says too.
 fn answers() -> Vec<(&'static dyn FileDialect, &'static str, Value, bool)> {
     let (a, p) = (antigravity(), polytoken());
+    let (c, x, g) = (of_host(Dialect::Claude), of_host(Dialect::Codex), of_host(Dialect::Gemini));
+    let pre = |mut own: Value| {
+        own["hookEventName"] = json!("PreToolUse");
+        json!({"hookSpecificOutput": own})
+    };
     let call = json!({"name": "run_command", "args": {"CommandLine": "ls"}});
     vec![
         (a, "PreToolUse", json!({"decision": "allow"}), true),
@@ -267,6 +281,22 @@ fn answers() -> Vec<(&'static dyn FileDialect, &'static str, Value, bool)> {
         (p, "notification", json!({"outcome": "suppress"}), true),
         (p, "notification", json!({"outcome": "suppress", "reason": 1}), false),
         (p, "post_tool_use", json!({"outcome": "acknowledged"}), true),
+        (c, "PreToolUse", json!({}), true),
+        (c, "PreToolUse", pre(json!({"permissionDecision": "deny"})), true),
+        (c, "PreToolUse", pre(json!({"permissionDecision": "ask"})), true),
+        (c, "PreToolUse", pre(json!({"updatedInput": {"command": "ls"}})), true),
+        (c, "PreToolUse", json!({"decision": "block", "reason": "no"}), true),
+        (c, "PreToolUse", json!({"continue": false}), true),
+        (c, "PreToolUse", pre(json!({"permissionDecision": "denied"})), false),
+        (c, "PreToolUse", json!({"decision": "stop"}), false),
+        (c, "PreToolUse", json!({"hookSpecificOutput": []}), false),
+        (c, "PreToolUse", pre(json!({"updatedInput": "ls"})), false),
+        (c, "Stop", json!({"decision": "block", "reason": "more"}), true),
+        (c, "Stop", json!({"decision": "go on"}), false),
+        (x, "PreToolUse", json!({"decision": "block", "reason": "no"}), true),
+        (x, "PreToolUse", pre(json!({"permissionDecision": "ask"})), false),
+        (g, "BeforeTool", json!({"decision": "deny", "reason": "no"}), true),
+        (g, "BeforeTool", json!({"decision": "refuse"}), false),
     ]
 }
 
@@ -307,6 +337,11 @@ fn what_is_no_file_is_not_valid() {
         ("polytoken/hooks.schema.json", json!(["log-edits"])),
         ("polytoken/hooks.schema.json", entry(json!({"command": "true"}))),
         ("polytoken/hooks.schema.json", entry(json!("true"))),
+        ("claude/hooks.schema.json", json!([])),
+        ("claude/hooks.schema.json", json!({"hooks": []})),
+        ("claude/hooks.schema.json", json!({"hooks": {"PreToolUses": []}})),
+        ("claude/hooks.schema.json", json!({"hooks": {"Stop": [{"command": "true"}]}})),
+        ("claude/hooks.schema.json", json!({"hooks": {"Stop": [{"hooks": [{"type": "http"}]}]}})),
         (
             "polytoken/hooks.schema.json",
             json!([{"name": "x", "event": "Stop", "handler": {"bash": "true"}}]),

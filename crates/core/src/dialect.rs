@@ -21,14 +21,28 @@ pub enum Dialect {
     Harness,
     /// Polytoken's `hooks.json`.
     Polytoken,
+    /// Claude Code's settings.
+    Claude,
+    /// Codex's `hooks.json`.
+    Codex,
+    /// Gemini CLI's settings.
+    Gemini,
     /// Tollgate's own hooks in Rust.
     Native,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::AntigravitySdk, Self::HooksJson, Self::Harness, Self::Polytoken, Self::Native];
+    pub const ALL: [Self; 8] = [
+        Self::AntigravitySdk,
+        Self::HooksJson,
+        Self::Harness,
+        Self::Polytoken,
+        Self::Claude,
+        Self::Codex,
+        Self::Gemini,
+        Self::Native,
+    ];
 
     /// Its name, as in JSON.
     pub const fn name(self) -> &'static str {
@@ -37,6 +51,9 @@ impl Dialect {
             Self::HooksJson => "hooks-json",
             Self::Harness => "harness",
             Self::Polytoken => "polytoken",
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
             Self::Native => "native",
         }
     }

@@ -124,7 +124,7 @@ macro_rules! define_events {
             hook: $hook:ident, scope: $scope:ident, subject: $subject:tt,
             verdict: $verdict:ty, extra: $extra:ty, patch: $patch:ty, reask: $reask:literal,
             rules: [sdk $sdk:tt, hooks_json $hooks_json:tt, harness $harness:tt,
-                    polytoken $polytoken:tt, native $native:tt],
+                    polytoken $polytoken:tt, hosts $hosts:tt, native $native:tt],
         }
     )*) => {
         /// Which event.
@@ -151,6 +151,9 @@ macro_rules! define_events {
                         (Self::$event, Dialect::HooksJson) => cell!($hooks_json),
                         (Self::$event, Dialect::Harness) => cell!($harness),
                         (Self::$event, Dialect::Polytoken) => cell!($polytoken),
+                        (Self::$event, Dialect::Claude | Dialect::Codex | Dialect::Gemini) => {
+                            cell!($hosts)
+                        }
                         (Self::$event, Dialect::Native) => cell!($native),
                     )*
                 }

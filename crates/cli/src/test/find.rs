@@ -84,7 +84,8 @@ fn of_project(directory: &Path) -> Result<Vec<Suite>, Problem> {
         Err(error) => return Err(error.into()),
     };
     let mut found = Vec::new();
-    for folder in [".tollgate", ".harness", ".agents", ".polytoken"] {
+    for folder in [".tollgate", ".harness", ".agents", ".polytoken", ".claude", ".codex", ".gemini"]
+    {
         look(&directory.join(folder), 0, &mut 0, &mut found);
     }
     let may_run = !found.is_empty() && is_trusted(directory);

@@ -36,7 +36,13 @@ impl FileDialect for Antigravity {
     }
 
     fn home(&self) -> Home {
-        Home { folder: "antigravity", in_project: ".agents", file: "hooks.json" }
+        Home {
+            folder: "antigravity",
+            in_project: ".agents",
+            file: "hooks.json",
+            also_in_project: &[],
+            is_shared: false,
+        }
     }
 
     fn shell(&self) -> Shell {

@@ -44,7 +44,13 @@ impl FileDialect for Polytoken {
     }
 
     fn home(&self) -> Home {
-        Home { folder: "polytoken", in_project: ".polytoken", file: "hooks.json" }
+        Home {
+            folder: "polytoken",
+            in_project: ".polytoken",
+            file: "hooks.json",
+            also_in_project: &[],
+            is_shared: false,
+        }
     }
 
     fn shell(&self) -> Shell {

@@ -13,7 +13,12 @@ pub(super) fn closed(format: Format, layer: Layer, name: &str, why: &str) -> Reg
     match format {
         // Rules are about nothing but calls of tools.
         Format::Policy => closed_at(Dialect::Native, layer, name, why, &[Kind::ToolPre]),
-        _ => closed_at(format.dialect(), layer, name, why, Kind::ALL),
+        // Systems share a column of the table, and have not all of its events.
+        Format::Commands(codec) => {
+            let kinds = Kind::ALL.iter().copied().filter(|kind| codec.name_of(*kind).is_some());
+            closed_at(codec.dialect(), layer, name, why, &kinds.collect::<Vec<_>>())
+        }
+        Format::Markdown => closed_at(format.dialect(), layer, name, why, Kind::ALL),
     }
 }
 

@@ -55,6 +55,12 @@ impl Found {
         }
     }
 
+    /// Whether it is a person's settings for another agent, without a hook in them.
+    fn has_no_hooks(&self) -> bool {
+        matches!(self.place.format, Format::Commands(format) if format.home().is_shared)
+            && self.commands().is_some_and(|file| file.hooks.is_empty())
+    }
+
     /// Its hooks that are commands.
     pub(super) fn hooks(&self) -> &[FileHook] {
         self.commands().map(|file| file.hooks.as_slice()).unwrap_or_default()
@@ -76,6 +82,12 @@ pub(super) fn find_all(places: &Places, tests: Tests) -> (Vec<Found>, Vec<Diagno
     let (policies, commands): (Vec<Place>, Vec<Place>) =
         places.files().into_iter().partition(|place| matches!(place.format, Format::Policy));
     found.extend(commands.into_iter().filter_map(|place| find(place, tests)));
+    found.retain(|found| {
+        if found.has_no_hooks() {
+            said.extend(found.diagnostics.iter().cloned());
+        }
+        !found.has_no_hooks()
+    });
     for folder in places.folders() {
         let place = |path| Place { layer: folder.layer, format: Format::Markdown, path };
         match list(&folder) {

@@ -29,8 +29,9 @@ pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Prot
     extra.extend(places.folders().into_iter().map(|folder| folder.path).filter(|it| it.exists()));
     extra.push(places.system.clone());
     extra.extend(places.user.clone());
-    let own = [&places.antigravity, &places.polytoken];
-    extra.extend(own.into_iter().flatten().map(|home| home.join("hooks.json")));
+    let own = places.files().into_iter().filter(|place| place.layer == Layer::User);
+    let own = own.filter(|place| matches!(place.format, Format::Commands(_)));
+    extra.extend(own.map(|place| place.path).filter(|path| !places.is_tollgates(path)));
     let config = places.user.as_ref().and_then(|user| user.parent()).map(Path::to_owned);
     Protected {
         project: places.project.clone().or_else(|| places.home.clone()).unwrap_or_default(),

@@ -254,9 +254,9 @@ impl Listed {
             path: place.path.clone(),
             line,
             command: Some(hook.command.clone()),
-            when: None,
+            when: hook.condition.as_ref().and_then(|it| it.shown()).map(str::to_owned),
             timeout: hook.time,
-            description: None,
+            description: hook.description.clone(),
             enabled: true,
             has_tests: false,
         }

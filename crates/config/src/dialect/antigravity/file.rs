@@ -417,12 +417,10 @@ impl Reader<'_> {
         }
         if let (Some(command), Some(matcher)) = (command, matcher) {
             self.hooks.push(FileHook {
-                name: name.to_owned(),
-                event,
                 matcher,
-                command,
                 time,
                 span: at,
+                ..FileHook::new(name, event, command)
             });
         }
     }

@@ -203,7 +203,7 @@ impl Reader<'_> {
         if let (Some(name), Some(event), Some(command), Some(matcher)) =
             (name, event, command, matcher)
         {
-            let hook = FileHook { name, event, matcher, command, time: None, span: at };
+            let hook = FileHook { matcher, span: at, ..FileHook::new(name, event, command) };
             self.file.hooks.push(hook);
         }
     }

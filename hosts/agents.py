@@ -296,7 +296,7 @@ class Copilot(Agent):
 class Qwen(Agent):
     name, title, package, version = "qwen", "Qwen Code", "@qwen-code/qwen-code", "0.24.4"
     program, node = "@qwen-code/qwen-code/cli-entry.js", True
-    own_settings = OWN_GROUPS % ("PreToolUse", "glob")
+    own_settings = '{ "$version" : 4,' + (OWN_GROUPS % ("PreToolUse", "glob"))[1:]
 
     def argv(self, cache, s, prompt):
         return [

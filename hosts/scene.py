@@ -472,7 +472,8 @@ def uninstall(s, layer):
     for name in settings_only(s.installed):
         if name not in s.own and name in now:
             raise Unmet("%s is left over" % name)
-    return "`uninstall` leaves %s byte for byte as it was" % settings_of(s, layer)
+    own = settings_of(s, layer)
+    return "`uninstall` %s" % ("leaves %s byte for byte as it was" % own if own in s.own else "takes %s away again" % own)
 
 
 def inside(order):

@@ -53,8 +53,15 @@ struct Common {
     #[arg(long)]
     user: bool,
     /// In the project's, for everybody who works on it [default, in the project around the current directory]
-    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "user")]
-    project: Option<Option<PathBuf>>,
+    #[arg(
+        long,
+        value_name = "DIR",
+        num_args = 0..=1,
+        default_missing_value = "",
+        value_parser = clap::builder::OsStringValueParser::new().map(PathBuf::from),
+        conflicts_with = "user"
+    )]
+    project: Option<PathBuf>,
     /// Show what would be changed, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -110,14 +117,15 @@ pub(crate) fn surroundings(project: Option<PathBuf>) -> Result<Surroundings, Pro
         None => Places::project_of(&env::current_dir()?),
     };
     let program = env::current_exe()?;
-    let plugin = tollgate_hosts::opencode::plugin(&["TOLLGATE_PROGRAM", "hook", "opencode"]);
-    Ok(Surroundings::new(home, project, program).with_environment().with_plugin(plugin))
+    Ok(Surroundings::new(home, project, program).with_environment())
 }
 
 impl Common {
     fn place(&self) -> Result<(Layer, Surroundings), Problem> {
         let layer = if self.user { Layer::User } else { Layer::Project };
-        Ok((layer, surroundings(self.project.clone().flatten())?))
+        // Without a directory it is the one around the current one.
+        let named = self.project.clone().filter(|project| !project.as_os_str().is_empty());
+        Ok((layer, surroundings(named)?))
     }
 
     fn carry_out(

@@ -51,7 +51,7 @@ impl Place {
             .current_dir(self.path("project"));
     }
 
-    fn call(&self, name: &str, input: Value) -> Vec<u8> {
+    fn call(&self, name: &str, input: &Value) -> Vec<u8> {
         let event = if name.is_empty() { "SessionEnd" } else { "PreToolUse" };
         let call = json!({
             "session_id": "s", "cwd": self.project(), "hook_event_name": event,
@@ -61,11 +61,11 @@ impl Place {
     }
 
     fn rm(&self) -> Vec<u8> {
-        self.call("Bash", json!({"command": "rm -r x"}))
+        self.call("Bash", &json!({"command": "rm -r x"}))
     }
 
     fn ls(&self) -> Vec<u8> {
-        self.call("Bash", json!({"command": "ls"}))
+        self.call("Bash", &json!({"command": "ls"}))
     }
 }
 
@@ -150,7 +150,7 @@ fn what_is_too_long_is_refused() {
 #[test]
 fn where_nothing_is_guarded_it_stays_silent() {
     let place = Place::new();
-    let end = place.call("", Value::Null);
+    let end = place.call("", &Value::Null);
     for fault in ["panic", "abort", "exit"] {
         silent(&run(place.tollgate().args(["hook", "claude"]).env("TOLLGATE_FAULT", fault), &end));
     }
@@ -219,9 +219,7 @@ fn with_little_memory_nothing_passes() {
         let script = format!("ulimit -v {kilobytes}; exec '{program}' hook claude");
         let output = run(command.args(["-c", &script]), &place.rm());
         // Killed, or not even started: what `install` writes makes a refusal of both.
-        if output.status.success() {
-            panic!("with {kilobytes} KB: {output:?}");
-        }
+        assert!(!output.status.success(), "with {kilobytes} KB: {output:?}");
         refusals += usize::from(output.status.code() == Some(2));
     }
     assert!(refusals > 0, "with enough, it answers");

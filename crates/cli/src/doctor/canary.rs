@@ -48,7 +48,7 @@ impl Canary {
             return canary;
         };
         let Some((program, arguments)) = line.spawn() else {
-            canary.said = "the agent runs it inside itself".to_owned();
+            "the agent runs it inside itself".clone_into(&mut canary.said);
             return canary;
         };
         let directory = project.display().to_string();
@@ -76,7 +76,7 @@ impl Canary {
             Ok(finished) => {
                 let code = match finished.status {
                     Status::Exited(code) => code,
-                    _ => -1,
+                    Status::Signaled(_) => -1,
                 };
                 let output = Output { code, stdout: finished.stdout, stderr: finished.stderr };
                 match host.wire.read_answer(event, &output) {

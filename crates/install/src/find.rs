@@ -148,7 +148,9 @@ impl Examination<'_> {
             problems: Vec::new(),
         };
         let result = match place.form {
-            Form::Json(_) | Form::Toml => self.document(&path, place, &mut installed),
+            Form::Json(_) | Form::Toml | Form::Switches => {
+                self.document(&path, place, &mut installed)
+            }
             Form::Scripts => self.scripts(&path, &mut installed),
             Form::Plugin => self.plugin(&path, &mut installed),
         };
@@ -194,6 +196,11 @@ impl Examination<'_> {
             Form::Json(form) => Document::json(self.target, form, path),
             _ => Document::toml(self.target, path),
         };
+        let off = document.switched_off(&text)?.into_iter();
+        installed.switched_off.extend(off.map(|at| (path.to_path_buf(), at)));
+        if matches!(place.form, Form::Switches) {
+            return Ok(());
+        }
         for hook in document.hooks(&text)? {
             match hook.command {
                 Some(command) if hook.ours => {
@@ -205,10 +212,6 @@ impl Examination<'_> {
                 }
                 command => installed.others.push(self.other(path, &hook.event, command)),
             }
-        }
-        if let Document::Json(settings) = &document {
-            let off = settings.switched_off(&text)?.into_iter();
-            installed.switched_off.extend(off.map(|at| (path.to_path_buf(), at)));
         }
         Ok(())
     }

@@ -114,6 +114,7 @@ pub fn install_for(
         Form::Json(form) => {
             Document::json(target, form, &path).install(file::read_text(&path)?, &calls)?
         }
+        Form::Switches => Vec::new(),
         Form::Toml => Document::toml(target, &path).install(file::read_text(&path)?, &calls)?,
         Form::Scripts => install_scripts(target, &path, &calls)?,
         Form::Plugin => install_plugin(target, &path, &calls)?,
@@ -129,6 +130,7 @@ pub fn uninstall(target: &Target, layer: Layer, here: &Surroundings) -> Result<P
         Form::Json(form) => {
             Document::json(target, form, &path).uninstall(file::read_text(&path)?)?
         }
+        Form::Switches => Vec::new(),
         Form::Toml => Document::toml(target, &path).uninstall(file::read_text(&path)?)?,
         Form::Scripts => {
             let ours = our_scripts(&path)?.into_iter();
@@ -177,6 +179,14 @@ impl<'a> Document<'a> {
         match self {
             Self::Json(it) => it.hooks(text),
             Self::Toml(it) => it.hooks(text),
+        }
+    }
+
+    /// What of a text turns hooks off.
+    pub(crate) fn switched_off(&self, text: &str) -> Result<Vec<&'static str>, InstallError> {
+        match self {
+            Self::Json(it) => it.switched_off(text),
+            Self::Toml(it) => it.switched_off(text),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::InstallError;
 use crate::command::{self, Call, CommandLine};
 use crate::json::{self, Node};
 use crate::splice::{self, Items, Layout};
-use crate::target::{Field, GateValue, Groups, JsonForm, Off, Start, Switch, Target};
+use crate::target::{Field, GateValue, Groups, JsonForm, Start, Switch, Target};
 
 /// How often ours may be in a file. More are no accident.
 const MOST: usize = 200;
@@ -56,16 +56,7 @@ impl Settings<'_> {
     /// What of a text turns hooks off.
     pub(crate) fn switched_off(&self, text: &str) -> Result<Vec<&'static str>, InstallError> {
         let root = Value::Object(json::plain(&json::parse(self.path, text, self.form.syntax)?));
-        let is_off = |switch: &&Switch| {
-            let value = root.pointer(switch.at);
-            match switch.is {
-                Off::True => value == Some(&Value::Bool(true)),
-                Off::False => value == Some(&Value::Bool(false)),
-                Off::Names => value.and_then(Value::as_array).is_some_and(|names| {
-                    names.iter().any(|name| name.as_str() == Some("tollgate"))
-                }),
-            }
-        };
+        let is_off = |switch: &&Switch| root.pointer(switch.at).is_some_and(|it| switch.is_off(it));
         Ok(self.target.switches.iter().filter(is_off).map(|switch| switch.at).collect())
     }
 

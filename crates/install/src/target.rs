@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::{InstallError, Surroundings, targets};
 
 /// Whose configuration it is.
@@ -113,6 +115,8 @@ pub(crate) enum Form {
     Json(JsonForm),
     /// A file of TOML, with `[[hooks]]`.
     Toml,
+    /// A file of TOML that has no hooks of ours, but may turn all of them off.
+    Switches,
     /// A folder with a script for each event, which has its name.
     Scripts,
     /// A file of JavaScript, which is loaded.
@@ -212,6 +216,20 @@ pub(crate) struct Switch {
     /// Where it stands, as a JSON pointer.
     pub(crate) at: &'static str,
     pub(crate) is: Off,
+}
+
+impl Switch {
+    /// Whether what stands there turns hooks off.
+    pub(crate) fn is_off(&self, value: &Value) -> bool {
+        match (self.is, value) {
+            (Off::True, value) => *value == Value::Bool(true),
+            (Off::False, value) => *value == Value::Bool(false),
+            (Off::Names, Value::Array(names)) => {
+                names.iter().any(|name| name.as_str() == Some("tollgate"))
+            }
+            (Off::Names, _) => false,
+        }
+    }
 }
 
 /// What turns hooks off.

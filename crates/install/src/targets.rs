@@ -66,6 +66,8 @@ const COPILOT: JsonForm = JsonForm {
     ..json(Some("hooks"), &[Field::Type, Field::Command("bash"), Field::Seconds("timeoutSec")])
 };
 
+const COPILOT_SETTINGS: JsonForm = JsonForm { syntax: Syntax::Loose, ..COPILOT };
+
 /// Reads comments; a comma too many and it reads nothing (measured).
 const QWEN: JsonForm = JsonForm { syntax: Syntax::Comments, ..json(Some("hooks"), CLAUDE_LIKE) };
 
@@ -134,13 +136,19 @@ pub(crate) static ALL: &[Target] = &[
         home: Home::by("CODEX_HOME", ".codex"),
         user: Some(at("hooks.json", CODEX)),
         project: Some(at(".codex/hooks.json", CODEX)),
-        also: &[],
+        also: &[
+            (Layer::User, Place { path: "config.toml", form: Form::Switches }),
+            (Layer::Project, Place { path: ".codex/config.toml", form: Form::Switches }),
+        ],
         traces: &[],
         start: BASH,
         // What it gives to the end of a session, whatever is configured.
         refusing: Refusing::Exit,
         short: &[("SessionEnd", 3)],
-        switches: &[],
+        switches: &[
+            Switch { at: "/features/hooks", is: Off::False },
+            Switch { at: "/features/codex_hooks", is: Off::False },
+        ],
         undoing: None,
         needs: &[
             always(
@@ -182,7 +190,10 @@ pub(crate) static ALL: &[Target] = &[
         home: Home::by("COPILOT_HOME", ".copilot"),
         user: Some(at("hooks/tollgate.json", COPILOT)),
         project: Some(at(".github/hooks/tollgate.json", COPILOT)),
-        also: &[],
+        also: &[
+            (Layer::User, at("settings.json", COPILOT_SETTINGS)),
+            (Layer::Project, at(".github/copilot/settings.json", COPILOT_SETTINGS)),
+        ],
         traces: &[],
         start: Start::Shell(&["/bin/bash", "--norc", "--noprofile", "-c"]),
         // A failure refuses a tool, and nothing else.
@@ -247,7 +258,7 @@ pub(crate) static ALL: &[Target] = &[
         start: SH,
         refusing: Refusing::Exit,
         short: &[],
-        switches: &[Switch { at: "/hooksDisabled", is: Off::True }],
+        switches: &[],
         undoing: Some(
             "if this one stands before Tollgate and allows, what Tollgate rewrites is not rewritten; a refusal holds",
         ),

@@ -131,6 +131,9 @@ struct Writer<'a> {
     commas: bool,
 }
 
+/// Writes one part.
+type Part<'a> = Box<dyn FnOnce(&mut Writer<'_>, &mut String) + 'a>;
+
 impl Writer<'_> {
     fn chance(&mut self) -> u8 {
         *self.chance.next().unwrap()
@@ -141,26 +144,21 @@ impl Writer<'_> {
         const COMMENTS: &[&str] =
             &[" // c, }\n", "/* ] */", " /* a\n b */ ", "\n// x\n", " // y\r\n  ", "\n /**/\n"];
         let chance = usize::from(self.chance());
-        if self.comments && chance % 3 == 0 {
+        if self.comments && chance.is_multiple_of(3) {
             COMMENTS[chance / 3 % COMMENTS.len()]
         } else {
             BLANKS[chance % BLANKS.len()]
         }
     }
 
-    fn all(
-        &mut self,
-        out: &mut String,
-        brackets: (char, char),
-        parts: Vec<Box<dyn FnOnce(&mut Self, &mut String) + '_>>,
-    ) {
+    fn all(&mut self, out: &mut String, brackets: (char, char), parts: Vec<Part<'_>>) {
         out.push(brackets.0);
         let count = parts.len();
         for (index, part) in parts.into_iter().enumerate() {
             out.push_str(self.between());
             part(self, out);
             out.push_str(self.between());
-            if index + 1 < count || self.commas && self.chance() % 2 == 0 {
+            if index + 1 < count || self.commas && self.chance().is_multiple_of(2) {
                 out.push(',');
             }
         }
@@ -173,16 +171,15 @@ impl Writer<'_> {
             Tree::Word(word) => out.push_str(word),
             Tree::List(trees) => {
                 let parts = trees.iter().map(|tree| {
-                    let part: Box<dyn FnOnce(&mut Self, &mut String)> =
-                        Box::new(move |it, out| it.write(tree, out));
+                    let part: Part<'_> = Box::new(move |it, out| it.write(tree, out));
                     part
                 });
                 self.all(out, ('[', ']'), parts.collect());
             }
             Tree::Object(pairs) => {
                 let parts = pairs.iter().map(|(key, tree)| {
-                    let part: Box<dyn FnOnce(&mut Self, &mut String)> = Box::new(move |it, out| {
-                        out.push_str(&format!("\"{key}\""));
+                    let part: Part<'_> = Box::new(move |it, out| {
+                        out.extend(["\"", key, "\""]);
                         out.push_str(it.between());
                         out.push(':');
                         out.push_str(it.between());

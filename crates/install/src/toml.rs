@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use crate::InstallError;
 use crate::command::{self, Call, CommandLine};
 use crate::settings::Hook;
-use crate::target::Target;
+use crate::target::{Switch, Target};
 
 /// A file of hooks.
 pub(crate) struct Tables<'a> {
@@ -78,21 +78,43 @@ impl Tables<'_> {
         Ok(text)
     }
 
-    fn tables(&self, text: &str) -> Result<Vec<Table>, InstallError> {
-        let failed = |at, problem: String| {
-            let help = "put that right, or move the file away, and run the command again";
-            InstallError::content(self.path, text, at, problem, help)
+    /// What of a text turns hooks off.
+    pub(crate) fn switched_off(&self, text: &str) -> Result<Vec<&'static str>, InstallError> {
+        let root = DeValue::Table(self.parse(text)?);
+        let is_off = |switch: &&Switch| {
+            let mut keys = switch.at.split('/').skip(1);
+            let found = keys.try_fold(&root, |value, name| match value {
+                DeValue::Table(table) => {
+                    let (_, value) = table.iter().find(|(key, _)| key.get_ref() == name)?;
+                    Some(value.get_ref())
+                }
+                _ => None,
+            });
+            found.is_some_and(|value| switch.is_off(&plain(value)))
         };
-        let root = DeTable::parse(text).map_err(|error| {
-            let problem = error.message().lines().next().unwrap_or_default().to_owned();
-            failed(error.span().map_or(0, |span| span.start), problem)
-        })?;
-        let root = root.get_ref();
+        Ok(self.target.switches.iter().filter(is_off).map(|switch| switch.at).collect())
+    }
+
+    fn failed(&self, text: &str, at: usize, problem: &str) -> InstallError {
+        let help = "put that right, or move the file away, and run the command again";
+        InstallError::content(self.path, text, at, problem, help)
+    }
+
+    fn parse<'t>(&self, text: &'t str) -> Result<DeTable<'t>, InstallError> {
+        let parsed = DeTable::parse(text).map_err(|error| {
+            let problem = error.message().lines().next().unwrap_or_default();
+            self.failed(text, error.span().map_or(0, |span| span.start), problem)
+        });
+        parsed.map(toml::Spanned::into_inner)
+    }
+
+    fn tables(&self, text: &str) -> Result<Vec<Table>, InstallError> {
+        let root = self.parse(text)?;
         let Some((_, hooks)) = root.iter().find(|(key, _)| key.get_ref() == "hooks") else {
             return Ok(Vec::new());
         };
         let other =
-            || failed(hooks.span().start, "`hooks` is not written as `[[hooks]]`".to_owned());
+            || self.failed(text, hooks.span().start, "`hooks` is not written as `[[hooks]]`");
         let DeValue::Array(elements) = hooks.get_ref() else { return Err(other()) };
         let mut tables = Vec::new();
         for element in elements {
@@ -110,17 +132,7 @@ impl Tables<'_> {
     fn hook(&self, table: &DeTable<'_>) -> Hook {
         let whole: Value = table
             .iter()
-            .map(|(key, value)| {
-                let value = match value.get_ref() {
-                    DeValue::String(text) => json!(text),
-                    DeValue::Integer(number) => {
-                        number.as_str().parse::<i64>().map_or(Value::Null, Into::into)
-                    }
-                    DeValue::Boolean(is) => json!(is),
-                    _ => Value::Null,
-                };
-                (key.get_ref().to_string(), value)
-            })
+            .map(|(key, value)| (key.get_ref().to_string(), plain(value.get_ref())))
             .collect();
         let word = |key: &str| whole.get(key).and_then(Value::as_str);
         let line = word("command");
@@ -130,6 +142,16 @@ impl Tables<'_> {
             ours: line.is_some_and(|line| command::is_ours(self.target.name, line)),
             whole,
         }
+    }
+}
+
+/// A plain value, of those that Tollgate writes or looks at.
+fn plain(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => json!(text),
+        DeValue::Integer(number) => number.as_str().parse::<i64>().map_or(Value::Null, Into::into),
+        DeValue::Boolean(is) => json!(is),
+        _ => Value::Null,
     }
 }
 

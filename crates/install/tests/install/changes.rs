@@ -128,6 +128,40 @@ fn hooks_that_came_later_stay() {
     assert_eq!(settings(&path), json!({"a": 1, "hooks": hooks}));
 }
 
+/// Wherever people have put things, what is left can be read, and a comment stays with what it is about.
+#[test]
+fn comments_stay_where_they_are() {
+    let gemini = target("gemini");
+    let ours = "{\"hooks\": [{\"type\": \"command\", \"command\": \"tollgate hook gemini\"}]}";
+    for (before, after) in [
+        ("[{\"command\": \"x\"}, // mine\n OURS]", "[{\"command\": \"x\"} // mine\n]"),
+        ("[ // none\n OURS]", "[ // none\n]"),
+        (
+            "[{\"command\": \"x\"}, OURS, // theirs\n {\"command\": \"y\"}]",
+            "[{\"command\": \"x\"}, // theirs\n {\"command\": \"y\"}]",
+        ),
+        (
+            "[/* a */ OURS /* b */ , /* c */ {\"command\": \"y\"}]",
+            "[/* a */ /* b */  /* c */ {\"command\": \"y\"}]",
+        ),
+    ] {
+        let whole =
+            |list: &str| format!("{{\"hooks\": {{\"BeforeTool\": {list}}}}}").replace("OURS", ours);
+        let (machine, path) = Machine::with(gemini, Layer::User, whole(before).as_bytes());
+        uninstall(gemini, Layer::User, &machine.here).unwrap().apply().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole(after));
+        install_for(gemini, Layer::User, &machine.here, &events(gemini)).unwrap();
+    }
+    let (machine, path) =
+        Machine::with(gemini, Layer::User, b"{\n  \"a\": 1 // one\n  // end\n}\n");
+    install_for(gemini, Layer::User, &machine.here, &events(gemini)).unwrap().apply().unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    assert!(
+        text.starts_with("{\n  \"a\": 1, // one\n  \"hooks\": {\n    \"BeforeTool\": [\n"),
+        "{text}"
+    );
+}
+
 #[test]
 fn what_was_there_is_kept_beside_it() {
     let text = b"{\n  \"secret\": 1\n}\n";

@@ -84,6 +84,21 @@ fn what_could_undo_it_is_told() {
         let off = if name == "droid" { vec![] } else { vec![(path, "/disableAllHooks")] };
         assert_eq!(user.switched_off, off, "{name}");
     }
+    let codex = Target::by_name("codex").unwrap();
+    let machine = Machine::new();
+    let config = machine.here.home.join(".codex/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    for (text, count) in [
+        ("[features]\nhooks = false # for now\n[[hooks.Stop]]\n", 1),
+        ("features.codex_hooks = false", 1),
+        ("[features]\nhooks = true", 0),
+        ("model = \"x\"", 0),
+    ] {
+        fs::write(&config, text).unwrap();
+        let found = examine(codex, &machine.here, &events(codex));
+        assert_eq!(found.layers[0].switched_off.len(), count, "{text}");
+        assert!(found.layers[0].problems.is_empty());
+    }
     let gemini = Target::by_name("gemini").unwrap();
     let text =
         b"{ // off\n\"hooksConfig\": {\"enabled\": false, \"disabled\": [\"x\", \"tollgate\"]}}";

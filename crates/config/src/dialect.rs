@@ -93,6 +93,11 @@ pub trait FileDialect: Codec {
 
     /// How long a handler may take that sets nothing.
     fn time(&self) -> Duration;
+
+    /// The variables that hold the directory in which its commands are run.
+    fn directory_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// Both halves of the contract with a handler.

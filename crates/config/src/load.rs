@@ -6,6 +6,7 @@
 
 mod alone;
 mod closed;
+mod commands;
 mod find;
 mod missing;
 mod negation;
@@ -15,24 +16,24 @@ mod shells;
 mod trusted;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tollgate_core::dialect::{Layer, Mode};
+use tollgate_core::dialect::Layer;
 use tollgate_core::mask::Masker;
 use tollgate_core::runner::RunnerBuilder;
 use tollgate_core::{Dialect, Kind, Registration, Runner};
-use tollgate_exec::{DEFAULT_AT_ONCE, Environment, Executor, Limits};
+use tollgate_exec::{DEFAULT_AT_ONCE, Executor, Limits};
 
-use crate::command::{CommandHook, GRACE, Origin, Surroundings};
+use crate::command::{GRACE, Surroundings};
 use crate::diagnostic::{Code, Diagnostic, Report};
-use crate::dialect::{Cwd, FileDialect, FileHook, HookFile, Shell};
+use crate::dialect::{Cwd, FileDialect, Shell};
 use crate::guard::Guard;
 use crate::layers::{Format, Place, Places};
 use crate::script::{Listed, ScriptEngine, ScriptLoad};
 use crate::settings;
 use crate::source::SourceFile;
-use crate::trust::{Change, Seal, Survey};
+use crate::trust::{Change, Seal};
 
 pub use alone::command_hook;
 pub(crate) use closed::closed_for_all;
@@ -42,7 +43,7 @@ use closed::closed;
 use find::{Found, Parsed, Tests, find_all, find_named};
 use negation::{check_negations, negated};
 use protected::protected;
-use shells::{is_for_shells, place_of, variables};
+use shells::place_of;
 use trusted::{Trust, is_trusted};
 
 /// What is loaded, and for whom.
@@ -343,7 +344,7 @@ impl Loader<'_> {
             && place.layer == Layer::Project
             && let Some(Parsed::Commands(file)) = &file
         {
-            self.unpinned(survey, &source, file);
+            self.unpinned(survey, place.format, &source, file);
         }
         let (seal, state) = self.standing(&place, &source, trust);
         let state = match (file, state) {
@@ -409,64 +410,6 @@ impl Loader<'_> {
         }
     }
 
-    /// Puts the commands of a file in force.
-    fn commands(
-        &mut self,
-        place: &Place,
-        source: &SourceFile,
-        file: HookFile,
-        seal: Option<Arc<Seal>>,
-        negated: &[(Dialect, String)],
-    ) {
-        let Format::Commands(format) = place.format else { return };
-        let dialect = format.dialect();
-        let off = |hook: &FileHook| {
-            let name = |(of, name): &(Dialect, String)| *of == dialect && *name == hook.name;
-            place.layer == Layer::User && negated.iter().any(name)
-        };
-        let shown: Arc<str> = place.path.display().to_string().into();
-        let project = self.setup.places.project.as_deref();
-        let origin = Arc::new(Origin {
-            cwd: cwd(format, &place.path, project),
-            environment: match &self.setup.settings.settings.command.environment {
-                settings::Environment::Inherit => Environment::inherit(),
-                settings::Environment::Only(names) => Environment::only(names),
-            }
-            .without(is_for_shells),
-            variables: variables(place.layer, project),
-            seal,
-        });
-        for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
-            let line = source.line(hook.span.start);
-            self.catalogue.push(Listed::command(dialect, place, line, &hook));
-            if !self.is_wanted(hook.event.kinds) {
-                continue;
-            }
-            let registration =
-                self.registration((format, place.layer), (&shown, line), hook, &origin);
-            self.loaded.registrations.push(registration);
-        }
-    }
-
-    /// What a file runs that trust says nothing about.
-    fn unpinned(&mut self, survey: &Survey, source: &Arc<SourceFile>, file: &HookFile) {
-        let mut report = Report::new(Arc::clone(source));
-        for unpinned in survey.unpinned() {
-            let is_here = survey.root().join(&unpinned.file) == source.path();
-            let mut hooks = file.hooks.iter();
-            if let Some(hook) = hooks.find(|hook| is_here && hook.command == unpinned.command) {
-                report
-                    .add(
-                        Code::Unpinned,
-                        hook.span,
-                        format!("not all that this command runs is pinned: {}", unpinned.reason),
-                    )
-                    .help("what it runs may change without anybody being asked again");
-            }
-        }
-        self.loaded.diagnostics.extend(report.into_diagnostics());
-    }
-
     /// Says why a file is not in force, and closes its gates.
     fn refuse(&mut self, source: &Arc<SourceFile>, place: &Place, code: Code, why: &str) {
         let mut report = Report::new(Arc::clone(source));
@@ -482,44 +425,5 @@ impl Loader<'_> {
         let path = path.display().to_string();
         let registration = closed(place.format, place.layer, &path, why).source(path.clone(), None);
         self.loaded.registrations.push(registration);
-    }
-
-    fn registration(
-        &mut self,
-        (format, layer): (&'static dyn FileDialect, Layer),
-        (path, line): (&Arc<str>, u32),
-        hook: FileHook,
-        origin: &Arc<Origin>,
-    ) -> Registration {
-        let FileHook { name, event, matcher, command, time, condition, variables, .. } = hook;
-        let configured = match format.dialect() {
-            Dialect::Polytoken => Some(self.setup.settings.settings.polytoken.deadline),
-            _ => None,
-        };
-        let usual = || configured.unwrap_or_else(|| format.time());
-        let time = time.unwrap_or_else(|| usual().min(self.setup.settings.settings.limits.hook));
-        self.loaded.longest = self.loaded.longest.max(time);
-        let handler = Arc::new(CommandHook {
-            name: name.clone(),
-            dialect: format,
-            script: command,
-            shell: self.shell(hook.shell.unwrap_or_else(|| format.shell())).to_owned(),
-            condition,
-            variables,
-            origin: Arc::clone(origin),
-            command: OnceLock::new(),
-            time,
-            surroundings: Arc::clone(&self.surroundings),
-        });
-        let mut registration = Registration::named(name)
-            .dialect(format.dialect())
-            .layer(layer)
-            .source(Arc::clone(path), Some(line))
-            .matching(matcher)
-            .deadline(time + GRACE);
-        for kind in event.kinds {
-            registration = registration.and_on_kind(*kind, Arc::clone(&handler));
-        }
-        if hook.in_background { registration.mode(Mode::Inspect) } else { registration }
     }
 }

@@ -106,6 +106,25 @@ fn what_is_left_to_the_agent_is_still_a_part_of_what_is_trusted() {
 }
 
 #[test]
+fn what_the_project_s_directory_names_is_pinned() {
+    let temporary = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(temporary.path()).unwrap();
+    write(&root, "project/guard.sh", "exit 0\n");
+    let places = Places::below(&root);
+    for (command, is_pinned) in [
+        (r#"\"$CLAUDE_PROJECT_DIR\"/guard.sh"#, true),
+        ("sh ${CLAUDE_PROJECT_DIR}/guard.sh", true),
+        ("sh $CLAUDE_PROJECT_DIRECTORY/guard.sh", false),
+        ("CLAUDE_PROJECT_DIR=/x; sh $CLAUDE_PROJECT_DIR/guard.sh", false),
+    ] {
+        write(&root, "project/.claude/settings.json", &HOOK.replace("true", command));
+        let survey = survey(&places).unwrap();
+        let names = survey.pins().any(|pin| pin.path == "guard.sh");
+        assert_eq!(names && survey.unpinned().is_empty(), is_pinned, "{command}");
+    }
+}
+
+#[test]
 fn a_project_is_where_the_hooks_of_an_agent_are() {
     let temporary = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(temporary.path()).unwrap();

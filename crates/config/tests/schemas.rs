@@ -225,7 +225,8 @@ fn what_is_no_input_is_not_valid() {
 #[allow(clippy::many_single_char_names)] // one letter a dialect, for a table that fits its lines
 fn answers() -> Vec<(&'static dyn FileDialect, &'static str, Value, bool)> {
     let (a, p) = (antigravity(), polytoken());
-    let (c, x, g) = (of_host(Dialect::Claude), of_host(Dialect::Codex), of_host(Dialect::Gemini));
+    let (claude, codex, gemini) =
+        (of_host(Dialect::Claude), of_host(Dialect::Codex), of_host(Dialect::Gemini));
     let pre = |mut own: Value| {
         own["hookEventName"] = json!("PreToolUse");
         json!({"hookSpecificOutput": own})
@@ -282,22 +283,22 @@ fn answers() -> Vec<(&'static dyn FileDialect, &'static str, Value, bool)> {
         (p, "notification", json!({"outcome": "suppress"}), true),
         (p, "notification", json!({"outcome": "suppress", "reason": 1}), false),
         (p, "post_tool_use", json!({"outcome": "acknowledged"}), true),
-        (c, "PreToolUse", json!({}), true),
-        (c, "PreToolUse", pre(json!({"permissionDecision": "deny"})), true),
-        (c, "PreToolUse", pre(json!({"permissionDecision": "ask"})), true),
-        (c, "PreToolUse", pre(json!({"updatedInput": {"command": "ls"}})), true),
-        (c, "PreToolUse", json!({"decision": "block", "reason": "no"}), true),
-        (c, "PreToolUse", json!({"continue": false}), true),
-        (c, "PreToolUse", pre(json!({"permissionDecision": "denied"})), false),
-        (c, "PreToolUse", json!({"decision": "stop"}), false),
-        (c, "PreToolUse", json!({"hookSpecificOutput": []}), false),
-        (c, "PreToolUse", pre(json!({"updatedInput": "ls"})), false),
-        (c, "Stop", json!({"decision": "block", "reason": "more"}), true),
-        (c, "Stop", json!({"decision": "go on"}), false),
-        (x, "PreToolUse", json!({"decision": "block", "reason": "no"}), true),
-        (x, "PreToolUse", pre(json!({"permissionDecision": "ask"})), false),
-        (g, "BeforeTool", json!({"decision": "deny", "reason": "no"}), true),
-        (g, "BeforeTool", json!({"decision": "refuse"}), false),
+        (claude, "PreToolUse", json!({}), true),
+        (claude, "PreToolUse", pre(json!({"permissionDecision": "deny"})), true),
+        (claude, "PreToolUse", pre(json!({"permissionDecision": "ask"})), true),
+        (claude, "PreToolUse", pre(json!({"updatedInput": {"command": "ls"}})), true),
+        (claude, "PreToolUse", json!({"decision": "block", "reason": "no"}), true),
+        (claude, "PreToolUse", json!({"continue": false}), true),
+        (claude, "PreToolUse", pre(json!({"permissionDecision": "denied"})), false),
+        (claude, "PreToolUse", json!({"decision": "stop"}), false),
+        (claude, "PreToolUse", json!({"hookSpecificOutput": []}), false),
+        (claude, "PreToolUse", pre(json!({"updatedInput": "ls"})), false),
+        (claude, "Stop", json!({"decision": "block", "reason": "more"}), true),
+        (claude, "Stop", json!({"decision": "go on"}), false),
+        (codex, "PreToolUse", json!({"decision": "block", "reason": "no"}), true),
+        (codex, "PreToolUse", pre(json!({"permissionDecision": "ask"})), false),
+        (gemini, "BeforeTool", json!({"decision": "deny", "reason": "no"}), true),
+        (gemini, "BeforeTool", json!({"decision": "refuse"}), false),
     ]
 }
 

@@ -186,6 +186,10 @@ impl FileDialect for HostDialect {
     fn time(&self) -> Duration {
         self.time
     }
+
+    fn directory_variables(&self) -> &'static [&'static str] {
+        self.host.project_variables
+    }
 }
 
 impl Codec for HostDialect {

@@ -8,6 +8,7 @@ use tollgate_core::dialect::Layer;
 
 use super::{Found, Tests, cwd, find_all};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::dialect::FileDialect;
 use crate::layers::{Format, Places};
 use crate::trust::{
     AsRead, Change, Content, Glimpse, Seal, Store, StoreError, Survey, SurveyError, Surveyed,
@@ -115,12 +116,35 @@ fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
     let commands = match found.place.format {
         Format::Commands(format) => {
             let cwd = cwd(format, &found.place.path, Some(root));
-            let command = |text: &String| SurveyedCommand { text: text.clone(), cwd: cwd.clone() };
+            let command =
+                |text: &String| SurveyedCommand { text: from_here(format, text), cwd: cwd.clone() };
             found.hooks().iter().map(|hook| command(&hook.command)).collect()
         }
         Format::Markdown | Format::Policy => Vec::new(),
     };
     Some(Surveyed { file: found.place.path.clone(), commands, declared: Vec::new() })
+}
+
+/// A command as it is where it runs: what stands in it for that directory is known, so that the files
+/// it names can be pinned. Not where it may have been set to something else.
+pub(super) fn from_here(format: &dyn FileDialect, command: &str) -> String {
+    let mut text = command.to_owned();
+    for name in format.directory_variables() {
+        if text.contains(&format!("{name}=")) {
+            continue;
+        }
+        text = text.replace(&format!("${{{name}}}"), ".");
+        let written = format!("${name}");
+        let mut parts = text.split(&written);
+        let mut known = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let goes_on = part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            known.push_str(if goes_on { &written } else { "." });
+            known.push_str(part);
+        }
+        text = known;
+    }
+    text
 }
 
 /// What a person would be asked to trust in a project: its hook files and what they run.

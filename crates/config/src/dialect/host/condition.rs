@@ -204,14 +204,14 @@ mod tests {
 
     use super::*;
 
-    fn holds(rule: &str, tool: &str, input: Value) -> bool {
+    fn holds(rule: &str, tool: &str, input: &Value) -> bool {
         let input = json!({"tool_name": tool, "tool_input": input, "cwd": "/work"});
         Rule::read(rule).unwrap().holds(&[tool.to_owned()], &input)
     }
 
     #[test]
     fn a_rule_is_about_commands() {
-        let bash = |rule: &str, command: &str| holds(rule, "Bash", json!({"command": command}));
+        let bash = |rule: &str, command: &str| holds(rule, "Bash", &json!({"command": command}));
         for (rule, command) in [
             ("Bash(rm *)", "rm -rf /"),
             ("Bash(rm *)", "rm"),
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_rule_is_about_paths_and_domains() {
-        let edit = |rule: &str, path: &str| holds(rule, "Edit", json!({"file_path": path}));
+        let edit = |rule: &str, path: &str| holds(rule, "Edit", &json!({"file_path": path}));
         assert!(edit("Edit(*.ts)", "/work/src/a.ts"));
         assert!(edit("Edit(/src/**)", "/work/src/a/b.rs"));
         assert!(edit("Edit(src/**)", "src/a.rs"));
@@ -246,12 +246,12 @@ mod tests {
         assert!(edit("Edit(secrets)", "/work/secrets/key"));
         assert!(!edit("Edit(*.ts)", "/work/src/a.rs"));
         assert!(!edit("Edit(/src/**)", "/work/docs/a.md"));
-        let fetch = |rule: &str, url: &str| holds(rule, "WebFetch", json!({"url": url}));
+        let fetch = |rule: &str, url: &str| holds(rule, "WebFetch", &json!({"url": url}));
         assert!(fetch("WebFetch(domain:example.com)", "https://api.example.com/x"));
         assert!(!fetch("WebFetch(domain:example.com)", "https://notexample.com/x"));
-        assert!(holds("mcp__git__*", "mcp__git__push", json!({})));
+        assert!(holds("mcp__git__*", "mcp__git__push", &json!({})));
         // What it is about cannot be told: the hook tells itself.
-        assert!(holds("Skill(x)", "Skill", json!({"name": "y"})));
+        assert!(holds("Skill(x)", "Skill", &json!({"name": "y"})));
     }
 
     #[test]

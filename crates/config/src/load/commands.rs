@@ -1,0 +1,127 @@
+//! The hooks of a file that are commands, on their way into force.
+
+use std::sync::{Arc, OnceLock};
+
+use tollgate_core::dialect::{Layer, Mode};
+use tollgate_core::{Dialect, Registration};
+use tollgate_exec::Environment;
+
+use super::shells::{is_for_shells, variables};
+use super::trusted::from_here;
+use super::{Loader, cwd};
+use crate::command::{CommandHook, GRACE, Origin};
+use crate::diagnostic::{Code, Report};
+use crate::dialect::{FileDialect, FileHook, HookFile};
+use crate::layers::{Format, Place};
+use crate::script::Listed;
+use crate::settings;
+use crate::source::SourceFile;
+use crate::trust::{Seal, Survey};
+
+impl Loader<'_> {
+    /// Puts the commands of a file in force.
+    pub(super) fn commands(
+        &mut self,
+        place: &Place,
+        source: &SourceFile,
+        file: HookFile,
+        seal: Option<Arc<Seal>>,
+        negated: &[(Dialect, String)],
+    ) {
+        let Format::Commands(format) = place.format else { return };
+        let dialect = format.dialect();
+        let off = |hook: &FileHook| {
+            let name = |(of, name): &(Dialect, String)| *of == dialect && *name == hook.name;
+            place.layer == Layer::User && negated.iter().any(name)
+        };
+        let shown: Arc<str> = place.path.display().to_string().into();
+        let project = self.setup.places.project.as_deref();
+        let origin = Arc::new(Origin {
+            cwd: cwd(format, &place.path, project),
+            environment: match &self.setup.settings.settings.command.environment {
+                settings::Environment::Inherit => Environment::inherit(),
+                settings::Environment::Only(names) => Environment::only(names),
+            }
+            .without(is_for_shells),
+            variables: variables(place.layer, project),
+            seal,
+        });
+        for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
+            let line = source.line(hook.span.start);
+            self.catalogue.push(Listed::command(dialect, place, line, &hook));
+            if !self.is_wanted(hook.event.kinds) {
+                continue;
+            }
+            let registration =
+                self.registration((format, place.layer), (&shown, line), hook, &origin);
+            self.loaded.registrations.push(registration);
+        }
+    }
+
+    /// What a file runs that trust says nothing about.
+    pub(super) fn unpinned(
+        &mut self,
+        survey: &Survey,
+        format: Format,
+        source: &Arc<SourceFile>,
+        file: &HookFile,
+    ) {
+        let Format::Commands(format) = format else { return };
+        let mut report = Report::new(Arc::clone(source));
+        for unpinned in survey.unpinned() {
+            let is_here = survey.root().join(&unpinned.file) == source.path();
+            let mut hooks = file.hooks.iter();
+            if let Some(hook) =
+                hooks.find(|hook| is_here && from_here(format, &hook.command) == unpinned.command)
+            {
+                report
+                    .add(
+                        Code::Unpinned,
+                        hook.span,
+                        format!("not all that this command runs is pinned: {}", unpinned.reason),
+                    )
+                    .help("what it runs may change without anybody being asked again");
+            }
+        }
+        self.loaded.diagnostics.extend(report.into_diagnostics());
+    }
+
+    fn registration(
+        &mut self,
+        (format, layer): (&'static dyn FileDialect, Layer),
+        (path, line): (&Arc<str>, u32),
+        hook: FileHook,
+        origin: &Arc<Origin>,
+    ) -> Registration {
+        let FileHook { name, event, matcher, command, time, condition, variables, .. } = hook;
+        let configured = match format.dialect() {
+            Dialect::Polytoken => Some(self.setup.settings.settings.polytoken.deadline),
+            _ => None,
+        };
+        let usual = || configured.unwrap_or_else(|| format.time());
+        let time = time.unwrap_or_else(|| usual().min(self.setup.settings.settings.limits.hook));
+        self.loaded.longest = self.loaded.longest.max(time);
+        let handler = Arc::new(CommandHook {
+            name: name.clone(),
+            dialect: format,
+            script: command,
+            shell: self.shell(hook.shell.unwrap_or_else(|| format.shell())).to_owned(),
+            condition,
+            variables,
+            origin: Arc::clone(origin),
+            command: OnceLock::new(),
+            time,
+            surroundings: Arc::clone(&self.surroundings),
+        });
+        let mut registration = Registration::named(name)
+            .dialect(format.dialect())
+            .layer(layer)
+            .source(Arc::clone(path), Some(line))
+            .matching(matcher)
+            .deadline(time + GRACE);
+        for kind in event.kinds {
+            registration = registration.and_on_kind(*kind, Arc::clone(&handler));
+        }
+        if hook.in_background { registration.mode(Mode::Inspect) } else { registration }
+    }
+}

@@ -104,7 +104,10 @@ fn summary<W: io::Write>(show: &Show<W>, record: &Path, project: &Path) -> Resul
     show.line("");
     if !audited.is_empty() {
         show.line("The audit log that a hook kept:");
-        for line in audited.lines() {
+        // The hook runs in the background, where one may be done before another that began earlier.
+        let mut lines: Vec<_> = audited.lines().collect();
+        lines.sort_unstable();
+        for line in lines {
             show.line(&format!("  {line}"));
         }
     }

@@ -243,11 +243,11 @@ impl fmt::Debug for Starlark {
 
 /// The limits of a script in a worker.
 pub(crate) const fn limits_in_worker(time: Duration) -> Limits {
-    Limits { steps: STEPS, heap: MEMORY, time, computing: true }
+    Limits { steps: STEPS, heap: MEMORY, time, from_start: true }
 }
 
 /// The limits of a script in this process: those under which it is known to be cheap.
 #[allow(clippy::cast_possible_truncation)] // 16 MiB
 pub(crate) const fn limits_here(time: Duration) -> Limits {
-    Limits { steps: bounded::TICKS, heap: bounded::HEAP as usize, time, computing: false }
+    Limits { steps: bounded::TICKS, heap: bounded::HEAP as usize, time, from_start: false }
 }

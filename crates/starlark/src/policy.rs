@@ -26,7 +26,6 @@ mod tests;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::OnceLock;
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -43,7 +42,7 @@ pub(crate) use simple::is_simple;
 
 use crate::analysis::{self, MOST_DEPTH, Problem, depth};
 use crate::convert::dict;
-use crate::sandbox::{self, Failed, Limits, Part};
+use crate::sandbox::{self, Failed, Limits, Part, time_used};
 
 /// The most rules that a file may make.
 pub(crate) const MOST_RULES: usize = 10_000;
@@ -302,9 +301,8 @@ fn limit(eval: &mut Evaluator<'_, '_, '_>, limits: Limits) -> Result<(), Failed>
     let failed = |error: anyhow::Error| Failed::new(error.to_string());
     eval.set_max_tick_count(limits.steps).map_err(failed)?;
     eval.set_max_heap_size(limits.heap).map_err(failed)?;
-    if let Some(until) = Instant::now().checked_add(limits.time) {
-        eval.set_check_cancelled(Box::new(move || Instant::now() > until));
-    }
+    let begun = time_used();
+    eval.set_check_cancelled(Box::new(move || time_used().saturating_sub(begun) > limits.time));
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -33,9 +33,9 @@ pub(crate) struct Limits {
     /// Bytes on its heap, as far as the language counts them.
     pub(crate) heap: usize,
     pub(crate) time: Duration,
-    /// Whether only what it computes counts as its time. To know that takes longer than a small
-    /// script.
-    pub(crate) computing: bool,
+    /// Whether its time is counted from the start. To look at the clock takes a good part of a small
+    /// script's.
+    pub(crate) from_start: bool,
 }
 
 /// What a script decided.
@@ -387,20 +387,19 @@ fn limit(eval: &mut Evaluator<'_, '_, '_>, limits: Limits) -> Result<(), Failed>
     let failed = |error: anyhow::Error| Failed::new(error.to_string());
     eval.set_max_tick_count(limits.steps).map_err(failed)?;
     eval.set_max_heap_size(limits.heap).map_err(failed)?;
-    eval.set_check_cancelled(if limits.computing {
+    eval.set_check_cancelled(if limits.from_start {
         let begun = time_used();
         Box::new(move || time_used().saturating_sub(begun) > limits.time)
     } else {
-        // It is asked every thousand steps, and at the end of a function that was called from here.
-        // To look at the clock takes a good part of a small script's time, so that this begins to
-        // count when it is asked for the second time. Whoever asked the script counts from the start.
-        let (was_asked, begun) = (Cell::new(false), Cell::new(None::<Instant>));
+        // It is asked every thousand steps, and at the end of a function that was called from here,
+        // and begins to count when it is asked for the second time.
+        let (was_asked, begun) = (Cell::new(false), Cell::new(None::<Duration>));
         Box::new(move || {
             if let Some(begun) = begun.get() {
-                return begun.elapsed() > limits.time;
+                return time_used().saturating_sub(begun) > limits.time;
             }
             if was_asked.replace(true) {
-                begun.set(Some(Instant::now()));
+                begun.set(Some(time_used()));
             }
             false
         })
@@ -410,7 +409,7 @@ fn limit(eval: &mut Evaluator<'_, '_, '_>, limits: Limits) -> Result<(), Failed>
 
 /// How long this thread has computed. What it waited, for a reply or for a processor, is not the
 /// script's time.
-fn time_used() -> Duration {
+pub(crate) fn time_used() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
@@ -441,7 +440,7 @@ mod tests {
                  return allow()\n"
             );
             let limits =
-                Limits { steps: 1 << 40, heap: 1 << 20, time: Duration::ZERO, computing: false };
+                Limits { steps: 1 << 40, heap: 1 << 20, time: Duration::ZERO, from_start: false };
             let program = Program::compile(&script, None, false, limits).unwrap();
             program.run("tool.pre", &Map::new(), false, limits, &Nobody).decided
         };

@@ -309,7 +309,7 @@ mod tests {
     /// What the language makes of a script; nothing where it fails.
     fn by_starlark(script: &str, payload: &Map<String, Value>) -> Option<Decided> {
         let time = Duration::from_secs(20);
-        let limits = Limits { steps: 1 << 30, heap: 1 << 26, time, computing: true };
+        let limits = Limits { steps: 1 << 30, heap: 1 << 26, time, from_start: true };
         let program = Program::compile(script, None, false, limits).ok()?;
         program.run("tool.pre", payload, false, limits, &Nobody).decided.ok()
     }

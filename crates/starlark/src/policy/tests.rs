@@ -26,7 +26,7 @@ const LIMITS: Limits = Limits {
     steps: 100_000,
     heap: 16 * 1024 * 1024,
     time: Duration::from_mins(1),
-    computing: true,
+    from_start: true,
 };
 
 /// The folder that relative roots count from.

@@ -25,7 +25,7 @@ use tollgate_config::load::Setup;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::{AnyEvent, Kind};
 use tollgate_exec::{Answer, Executor, Plan, supervise};
-use tollgate_hosts::{self as hosts, Choices, Host, Incoming, Output, Reply, Verdict};
+use tollgate_hosts::{self as hosts, Choices, Form, Host, Incoming, Output, Reply, Verdict};
 use tollgate_starlark::Starlark;
 
 use crate::dispatch::{Input, Ready};
@@ -228,7 +228,8 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     }
     let tollgate_config::settings::Hosts { refuse_unasked, refuse_unwritten, pass_allow } =
         settings.hosts;
-    let choices = Choices { refuse_unasked, refuse_unwritten, pass_allow };
+    let at_terminal = incoming.event.forms.ask != Form::Terminal || is_at_terminal();
+    let choices = Choices { refuse_unasked, refuse_unwritten, pass_allow, at_terminal };
     let mut reply = Reply::of(incoming, &outcomes, choices);
     if incoming.event.kind == Kind::Stop {
         rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
@@ -250,6 +251,11 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     // The program ends here, and what it holds with it.
     std::mem::forget((ready, outcomes));
     Ok(reply)
+}
+
+/// Whether whoever called this has a terminal: hooks have it from the agent.
+fn is_at_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
 }
 
 /// What is wrong with hook files, and what to do about it.

@@ -34,13 +34,13 @@ pub static HOST: Host = Host {
 /// Its events.
 pub const EVENTS: &[HostEvent] = &[
     // An allow changes nothing about what it asks the person. A question ends a run that has no person
-    // to ask.
+    // to ask, without a word, or hangs it where an MCP server is connected.
     HostEvent::gate(
         "BeforeTool",
         Kind::ToolPre,
         Forms {
             refuse: Form::Own,
-            ask: Form::Own,
+            ask: Form::Terminal,
             allow: Form::Lost,
             rewrite: Form::Own,
             ..Forms::NONE

@@ -154,6 +154,9 @@ impl Forms {
 pub enum Form {
     /// What it says: the host has a form for it.
     Own,
+    /// What it says, where the host has a terminal to ask at. Where it has none its run would end or
+    /// hang without a word, so the action is refused, with what to do instead.
+    Terminal,
     /// The host has none, but puts the reason of a refusal where the result would be: what a hook has
     /// made of a result is told as that.
     Told,

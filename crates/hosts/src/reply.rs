@@ -63,11 +63,13 @@ pub struct Choices {
     /// Whether an explicit allow is passed on, so that the host does not ask. An allow undoes what
     /// other hooks of some hosts refuse.
     pub pass_allow: bool,
+    /// Whether the host runs at a terminal, where a person can be asked.
+    pub at_terminal: bool,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { refuse_unasked: true, refuse_unwritten: true, pass_allow: false }
+        Self { refuse_unasked: true, refuse_unwritten: true, pass_allow: false, at_terminal: true }
     }
 }
 
@@ -116,7 +118,10 @@ impl Reply {
 
     /// Gives what the host has no form for the strongest one it has.
     fn weaken(&mut self, incoming: &Incoming, wanted: Wanted, choices: Choices) {
-        let forms = incoming.event.forms;
+        let mut forms = incoming.event.forms;
+        if forms.ask == Form::Terminal {
+            forms.ask = if choices.at_terminal { Form::Own } else { Form::Refused };
+        }
         let title = incoming.host.title;
         match (self.verdict, wanted) {
             (_, Wanted::Nothing) | (Verdict::Refuse, _) => {}
@@ -144,7 +149,7 @@ impl Reply {
                 };
                 if forms.ask == Form::Refused && choices.refuse_unasked {
                     *self = Self::refuse(&format!(
-                        "{reason} A person has to approve this, and a hook of {title} cannot ask one: \
+                        "{reason} A person has to approve this, and a hook of {title} cannot ask one here: \
                          tell the person, who can do it themselves or allow it in their policy."
                     ));
                 } else {

@@ -216,7 +216,7 @@ fn every_answer_is_understood() {
             for (verdict, form) in verdicts {
                 for (rewrite, context) in [(false, false), (true, false), (false, true)] {
                     let refused = matches!(verdict, Verdict::Refuse | Verdict::Resume);
-                    if !matches!(form, Form::Own | Form::Beside)
+                    if !matches!(form, Form::Own | Form::Terminal | Form::Beside)
                         || rewrite && (forms.rewrite != Form::Own || refused)
                         || context && (forms.context != Form::Own || refused)
                     {

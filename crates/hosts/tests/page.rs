@@ -56,6 +56,7 @@ const fn word(form: Form) -> &'static str {
     match form {
         Form::Own => "yes",
         Form::Told => "told",
+        Form::Terminal => "terminal",
         Form::Beside => "beside",
         Form::Refused => "refused",
         Form::Lost => "lost",

@@ -34,6 +34,7 @@ pub(super) fn tell(host: &Host, json: bool, out: &mut Out) {
     out.lines(&table);
     out.line("");
     out.line("yes: the agent does it; told: the new result is told as the reason of a refusal;");
+    out.line("terminal: it does it where it runs at a terminal, and is refused this elsewhere;");
     out.line(
         "refused: it cannot, so the action is refused, with what to do instead; lost: it cannot,",
     );
@@ -51,6 +52,7 @@ const fn word(form: Form) -> &'static str {
     match form {
         Form::Own => "yes",
         Form::Told => "told",
+        Form::Terminal => "terminal",
         Form::Beside => "beside",
         Form::Refused => "refused",
         Form::Lost => "lost",

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use tollgate_core::tools::Access;
-use tollgate_hosts::{Output, Rewritten, Verdict};
+use tollgate_core::verdict::Word;
+use tollgate_hosts::{Choices, Output, Reply, Rewritten, Verdict};
 
-use super::{check, host, pre, printed, read, replacing, rewriting, write};
+use super::{check, host, pre, printed, read, replacing, rewriting, silence, write};
 
 #[test]
 fn tools() {
@@ -138,4 +139,21 @@ fn reads_text() {
     assert_eq!(read(2, "", ""), Ok(Verdict::Silent));
     assert_eq!(read(2, "[]", "no"), Ok(Verdict::Silent));
     assert!(read(1, "no", "").is_err() && read(0, "", "no").is_err());
+}
+
+/// Without a terminal a question ends its run without a word, or hangs it.
+#[test]
+fn asks_at_a_terminal_only() {
+    let call = pre("gemini", "run_shell_command", &json!({"command": "ls"}));
+    let mut outcomes = silence(&call);
+    outcomes[0].decision = Word::Ask;
+    "Look at this.".clone_into(&mut outcomes[0].reason);
+    let reply =
+        |at_terminal| Reply::of(&call, &outcomes, Choices { at_terminal, ..Choices::default() });
+    assert_eq!(reply(true).verdict, Verdict::Ask);
+    let refused = reply(false);
+    assert_eq!(refused.verdict, Verdict::Refuse);
+    assert!(refused.reason.starts_with("Look at this. A person has to approve this"));
+    let printed = printed(&host("gemini").write(call.event, &refused));
+    assert_eq!(printed["decision"], "deny");
 }

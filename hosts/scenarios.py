@@ -196,7 +196,7 @@ SCENARIOS = [
         "files": {"settings.env": "COLOUR=GREEN-AND-BLUE\nAWS_ACCESS_KEY_ID=%s\n" % SECRET, CONFIG + "hooks/secret-redaction.md": REDACTION},
         "steps": [{"shell": "cat settings.env; touch ran"}],
         "expect": [("made", "ran"), ("told", "GREEN-AND-BLUE"), ("never told", SECRET)],
-        "for": {name: {"skip": "no answer of a hook changes what a tool has given back"} for name in ("qwen", "kimi", "droid", "cline")},
+        "for": {name: {"skip": "no answer of a hook changes what a tool has given back"} for name in ("kimi", "droid", "cline")},
         "canned": {"redact": [SECRET, "masked"]},
     },
     {

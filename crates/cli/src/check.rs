@@ -168,7 +168,8 @@ fn text(args: &Args, loaded: &Loaded, report: &Report<'_>, out: &mut Out) {
 /// Says beside a result what is wrong with the hooks it came of.
 pub(crate) fn tell(diagnostics: &[Diagnostic], out: &mut Out) {
     for diagnostic in collapsed(diagnostics) {
-        if diagnostic.severity > Severity::Note {
+        // What cannot be pinned was shown to whoever trusted it.
+        if diagnostic.severity > Severity::Note && diagnostic.code != Code::Unpinned {
             out.note(rendered(&diagnostic));
         }
     }

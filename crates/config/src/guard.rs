@@ -35,6 +35,7 @@ mod mention;
 mod places;
 mod readers;
 mod shell;
+mod spots;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,16 +1,18 @@
 //! Protected places in a text of any kind, by their names.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use super::places::{Base, KEPT, PLACES, Places};
+use super::places::{KEPT, Places};
+use super::spots::{Base, PLACES, Place};
 
 /// A name to look for.
 #[derive(Debug, Clone)]
 struct Needle {
-    text: String,
+    text: Cow<'static, str>,
     /// Whether what is below it counts as well.
     is_whole: bool,
-    shown: String,
+    shown: Cow<'static, str>,
 }
 
 /// The names of the protected places.
@@ -34,24 +36,23 @@ const DIRECTORIES: &[&str] = &[
 
 impl Needles {
     pub(super) fn new(places: &Places) -> Self {
-        let mut needles = Vec::new();
-        let mut add = |text: &str, is_whole, shown: &str| {
-            let text = text.to_lowercase();
-            needles.push(Needle { text, is_whole, shown: shown.to_owned() });
+        let constant = |text: &'static str, is_whole| Needle {
+            text: text.into(),
+            is_whole,
+            shown: text.into(),
         };
-        for place in PLACES {
-            let text = match place.base {
-                // Without a directory of its own a name is too common to look for.
-                Base::Project | Base::Home if !place.path.starts_with('.') => continue,
-                Base::Project | Base::Home => place.path.to_owned(),
-                Base::Config => format!(".config/{}", place.path),
-                Base::Root => format!("/{}", place.path),
-            };
-            add(&text, place.is_whole, &text);
-        }
-        for directory in DIRECTORIES {
-            add(directory, false, directory);
-        }
+        // Without a directory of its own a name is too common to look for.
+        let is_telling = |place: &&Place| {
+            !matches!(place.base, Base::Project | Base::Home) || place.mentioned.starts_with('.')
+        };
+        let mentioned = PLACES.iter().filter(is_telling);
+        let mut needles: Vec<_> =
+            mentioned.map(|place| constant(place.mentioned, place.is_whole)).collect();
+        needles.extend(DIRECTORIES.iter().map(|directory| constant(directory, false)));
+        let mut add = |text: &str, is_whole, shown: &str| {
+            let text = text.to_lowercase().into();
+            needles.push(Needle { text, is_whole, shown: shown.to_owned().into() });
+        };
         for path in places.extra() {
             let path = path.strip_prefix(places.project()).unwrap_or(path);
             // A bare name such as `check` would be found in every other text.
@@ -87,7 +88,7 @@ impl Needles {
     fn search(&self, text: &str, is_loose: bool) -> Option<&str> {
         let text = normal(text);
         let found = |needle: &&Needle| {
-            text.match_indices(&needle.text).any(|(at, _)| {
+            text.match_indices(&*needle.text).any(|(at, _)| {
                 let before = text.get(..at).and_then(|before| before.chars().next_back());
                 let after = text.get(at + needle.text.len()..).unwrap_or_default();
                 let is_begin =
@@ -95,7 +96,7 @@ impl Needles {
                 is_begin && needle.ends_before(after)
             })
         };
-        self.0.iter().find(found).map(|needle| needle.shown.as_str())
+        self.0.iter().find(found).map(|needle| needle.shown.as_ref())
     }
 }
 

@@ -1,96 +1,15 @@
 //! The places that are protected, and how a path stands to them.
 
+use std::borrow::Cow;
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use tollgate_core::policy::resolve;
 
-use super::{Protected, Refusal};
+use super::{Protected, Refusal, spots};
 use crate::trust::words::HOLE;
-
-/// What a place is relative to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Base {
-    /// The project.
-    Project,
-    /// The person's home.
-    Home,
-    /// A directory of configuration.
-    Config,
-    /// The root of the file system.
-    Root,
-}
-
-/// A protected place.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) base: Base,
-    pub(super) path: &'static str,
-    /// Whether everything in it is protected as well.
-    pub(super) is_whole: bool,
-}
-
-macro_rules! places {
-    ($($base:ident $path:literal $($whole:ident)?;)*) => {
-        &[$(Place { base: Base::$base, path: $path, is_whole: places!(@ $($whole)?) },)*]
-    };
-    (@ whole) => { true };
-    (@) => { false };
-}
-
-/// Where hooks are kept: ours, those of the systems we run, those of the agents we run under.
-pub(super) const PLACES: &[Place] = places! {
-    Project ".agents/hooks.json";
-    Project ".polytoken/hooks.json";
-    Project ".harness/hooks" whole;
-    Project ".tollgate" whole;
-    Project ".claude/settings.json";
-    Project ".claude/settings.local.json";
-    Project ".codex/hooks.json";
-    Project ".codex/config.toml";
-    Project ".cursor/hooks.json";
-    Project ".gemini/settings.json";
-    Project ".qwen/settings.json";
-    Project ".factory/settings.json";
-    Project ".factory/settings.local.json";
-    Project ".factory/hooks.json";
-    Project ".github/hooks" whole;
-    Project ".opencode/plugin" whole;
-    Project ".opencode/plugins" whole;
-    Project "opencode.json";
-    Project ".github/copilot/settings.json";
-    Project ".clinerules/hooks" whole;
-    Project ".windsurf/hooks.json";
-    Project ".kimi/config.toml";
-    Home ".gemini/config/hooks.json";
-    Home ".gemini/settings.json";
-    Home ".claude/settings.json";
-    Home ".claude/settings.local.json";
-    Home ".claude.json";
-    Home ".codex" whole;
-    Home ".cursor/hooks.json";
-    Home ".qwen/settings.json";
-    Home ".factory/settings.json";
-    Home ".factory/hooks.json";
-    Home ".copilot/hooks" whole;
-    Home ".kimi/config.toml";
-    Home ".kimi-code/config.toml";
-    Home ".cline/hooks" whole;
-    Home ".codeium/windsurf/hooks.json";
-    Config "polytoken/hooks.json";
-    Config "tollgate" whole;
-    Config "opencode/plugin" whole;
-    Config "opencode/plugins" whole;
-    Config "opencode/opencode.json";
-    Root "etc/tollgate" whole;
-    Root "etc/claude-code" whole;
-    Root "etc/codex" whole;
-    Root "etc/gemini-cli" whole;
-    Root "etc/cursor" whole;
-    Root "etc/windsurf" whole;
-};
 
 /// Directories beside the trust store.
 pub(super) const KEPT: &[&str] = &["hosts"];
@@ -123,18 +42,18 @@ pub(super) enum Relation {
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     /// Its path, in parts that can be compared.
-    parts: Vec<String>,
+    pub(super) parts: Vec<Arc<str>>,
     /// How many of them are the base's.
-    base: usize,
-    is_whole: bool,
+    pub(super) base: usize,
+    pub(super) is_whole: bool,
     /// As it is told.
-    shown: String,
-    path: PathBuf,
+    pub(super) shown: Cow<'static, str>,
+    pub(super) path: PathBuf,
 }
 
 impl Spot {
     pub(super) fn refusal(&self) -> Refusal {
-        Refusal::Write { place: self.shown.clone() }
+        Refusal::Write { place: self.shown.to_string() }
     }
 
     /// The directory it is in.
@@ -144,7 +63,7 @@ impl Spot {
 
     /// Its last part.
     pub(super) fn name(&self) -> &str {
-        self.parts.last().map(String::as_str).unwrap_or_default()
+        self.parts.last().map(AsRef::as_ref).unwrap_or_default()
     }
 
     /// How a path, which may be a pattern, stands to it.
@@ -171,7 +90,7 @@ impl Spot {
                 return Some((Relation::Within, 0));
             }
             let last = at.checked_sub(1).and_then(|last| self.parts.get(last));
-            let is_shared = last.is_none_or(|last| SHARED.contains(&last.as_str()));
+            let is_shared = last.is_none_or(|last| SHARED.contains(&last.as_ref()));
             let is_own = at > self.base && !is_shared;
             return Some((if is_own { Relation::Around } else { Relation::Above }, 0));
         };
@@ -235,28 +154,28 @@ fn matches_part(pattern: &str, name: &str) -> bool {
 
 /// A name as it is compared: some file systems ignore capital letters, and some what is at its
 /// end.
-fn folded(name: &str) -> String {
+pub(super) fn folded(name: &str) -> Cow<'_, str> {
     // As nearly all are.
     let is_plain =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
     if name.bytes().all(is_plain) && !name.ends_with('.') {
-        return name.to_owned();
+        return Cow::Borrowed(name);
     }
     let name = name.split("::").next().unwrap_or_default();
     let trimmed = name.trim_end_matches(['.', ' ']);
-    if trimmed.is_empty() { name } else { trimmed }.to_lowercase()
+    Cow::Owned(if trimmed.is_empty() { name } else { trimmed }.to_lowercase())
 }
 
-fn parts_of(path: &Path) -> Vec<String> {
-    let part = |component: Component<'_>| match component {
-        Component::Normal(name) => Some(folded(&name.to_string_lossy())),
+/// The parts of a path that can be compared.
+pub(super) fn parts_of<T: for<'a> From<Cow<'a, str>>>(path: &Path) -> impl Iterator<Item = T> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(T::from(folded(&name.to_string_lossy()))),
         _ => None,
-    };
-    path.components().filter_map(part).collect()
+    })
 }
 
 /// Where a path leads, links followed as far as it exists.
-fn resolved(path: &Path) -> PathBuf {
+pub(super) fn resolved(path: &Path) -> PathBuf {
     let links = |path: PathBuf| fs::read_link(path);
     resolve(&links, path).unwrap_or_else(|_| path.to_path_buf())
 }
@@ -290,7 +209,7 @@ impl Places {
             extra: protected.extra,
         };
         let mut places = Self { protected, spots: Vec::new() };
-        places.spots = places.found();
+        places.spots = spots::found(&places);
         places
     }
 
@@ -319,57 +238,10 @@ impl Places {
         &self.protected.extra
     }
 
-    /// All places, each where it is written to be and where links lead now.
-    fn found(&self) -> Vec<Spot> {
-        let mut spots = Spots::default();
-        for place in PLACES {
-            let (bases, before): (&[PathBuf], _) = match place.base {
-                Base::Project => (std::slice::from_ref(&self.protected.project), ""),
-                Base::Home => (self.protected.home.as_slice(), "~/"),
-                Base::Config => (self.config(), "~/.config/"),
-                Base::Root => (&[], "/"),
-            };
-            let shown = [before, place.path].concat();
-            let root = (place.base == Base::Root).then_some(Path::new("/"));
-            for base in bases.iter().map(PathBuf::as_path).chain(root) {
-                spots.add((base, Path::new(place.path)), place.is_whole, &shown);
-            }
-        }
-        for path in self.extra().iter().map(|path| self.project().join(path)) {
-            let shown = path.strip_prefix(self.project()).unwrap_or(&path).display().to_string();
-            if let Some((base, name)) = path.parent().zip(path.file_name()) {
-                spots.add((base, Path::new(name)), true, &shown);
-            }
-        }
-        self.add_store(&mut spots);
-        spots.found
-    }
-
     /// The directory that is there for the trust store alone, if it is in one.
     pub(super) fn store_directory(&self) -> Option<&Path> {
         let directory = self.store()?.parent()?;
         (directory.file_name()? == "tollgate").then_some(directory)
-    }
-
-    fn add_store(&self, spots: &mut Spots) {
-        let Some(store) = self.store() else { return };
-        let shown = store.display().to_string();
-        let directory = store.parent().unwrap_or(Path::new("/"));
-        let base = self.store_directory().and_then(Path::parent).unwrap_or(directory);
-        // What is written beside it is the store's as well.
-        for ending in ["", ".lock", ".new"] {
-            let mut name = store.file_name().unwrap_or_default().to_os_string();
-            name.push(ending);
-            let path = directory.join(name);
-            let path = (base, path.strip_prefix(base).unwrap_or(&path));
-            spots.add(path, false, &shown);
-        }
-        // What is kept of sessions of other agents says which hooks hold for them.
-        for kept in KEPT {
-            let path = directory.join(kept);
-            let path = (base, path.strip_prefix(base).unwrap_or(&path));
-            spots.add(path, true, &shown);
-        }
     }
 
     /// A path with `~` and `file:` taken away, as some hosts do it.
@@ -425,9 +297,9 @@ impl Places {
         // A tool takes a name as it is: stars are not patterns here.
         let plain = path.replace(['*', '?', '['], "_");
         if let Some((Relation::Within, spot)) = self.relation(bases, &plain) {
-            return Some(spot.shown.clone());
+            return Some(spot.shown.to_string());
         }
-        self.linked(bases, path).map(|spot| spot.shown.clone())
+        self.linked(bases, path).map(|spot| spot.shown.to_string())
     }
 
     /// The protected file that a path is another name of.
@@ -446,77 +318,6 @@ fn hard_linked<'s>(spots: &'s [Spot], path: &Path) -> Option<&'s Spot> {
     spots.iter().find(same)
 }
 
-/// Places, as they are found.
-#[derive(Default)]
-struct Spots {
-    found: Vec<Spot>,
-    /// What places are below, each looked at once.
-    bases: Vec<Below>,
-}
-
-/// What places are below.
-#[derive(Clone)]
-struct Below {
-    path: PathBuf,
-    /// Where it leads.
-    real: PathBuf,
-}
-
-impl Spots {
-    /// Adds a place, which is a path below a base.
-    fn add(&mut self, (base, path): (&Path, &Path), is_whole: bool, shown: &str) {
-        let written = base.join(path);
-        self.push(base, written.clone(), is_whole, shown);
-        // Both the way to the directory and the place itself may be links.
-        let real_base = self.real(base);
-        // As nearly everywhere, there is no link on the way.
-        if real_base.as_os_str() == base.as_os_str() && !has_link(base, path) {
-            return;
-        }
-        let real = resolved(&real_base.join(path));
-        self.push(&real_base, real_base.join(path), is_whole, shown);
-        let parent = real.parent().unwrap_or(Path::new("/"));
-        let base = if real.starts_with(&real_base) { &real_base } else { parent };
-        self.push(base, real.clone(), is_whole, shown);
-    }
-
-    fn real(&mut self, base: &Path) -> PathBuf {
-        if let Some(known) = self.bases.iter().find(|known| known.path == base) {
-            return known.real.clone();
-        }
-        let real = resolved(base);
-        self.bases.push(Below { path: base.to_path_buf(), real: real.clone() });
-        real
-    }
-
-    fn push(&mut self, base: &Path, path: PathBuf, is_whole: bool, shown: &str) {
-        let parts = parts_of(&path);
-        let is_known = |spot: &Spot| spot.is_whole == is_whole && spot.parts == parts;
-        if !self.found.iter().any(is_known) {
-            let base = parts_of(base).len().min(parts.len());
-            self.found.push(Spot { parts, base, is_whole, shown: shown.to_owned(), path });
-        }
-    }
-}
-
-/// Whether there may be a link between a directory and what is below it.
-fn has_link(directory: &Path, below: &Path) -> bool {
-    let mut path = directory.to_path_buf();
-    for part in below.components() {
-        path.push(part);
-        match (part, fs::read_link(&path)) {
-            (Component::Normal(_), Err(error)) => match error.kind() {
-                // In a directory that is not there is nothing.
-                ErrorKind::NotFound => return false,
-                ErrorKind::InvalidInput => {}
-                _ => return true,
-            },
-            _ => return true,
-        }
-    }
-    false
-}
-
 /// The parts of a path as it is written and as links lead, with what is a pattern left as it is.
 fn patterns(base: &Path, path: &str) -> Vec<Vec<String>> {
     // Behind a pattern nothing can be resolved.
@@ -531,10 +332,10 @@ fn patterns(base: &Path, path: &str) -> Vec<Vec<String>> {
             (part, true) if !is_pattern(part) => fixed.push(part),
             // Many that stand for anything are one.
             (part, false) if is_any(part) && rest.last().is_some_and(|last| is_any(last)) => {}
-            (part, _) => rest.push(folded(part)),
+            (part, _) => rest.push(folded(part).into_owned()),
         }
     }
-    let with_rest = |path: &Path| parts_of(path).into_iter().chain(rest.iter().cloned()).collect();
+    let with_rest = |path: &Path| parts_of(path).chain(rest.iter().cloned()).collect();
     let mut found: Vec<Vec<String>> =
         vec![with_rest(&resolved(&fixed)), with_rest(&plainly(&fixed))];
     // Directories on the way may differ from what is protected only by capital letters, which

@@ -155,6 +155,11 @@ fn hooks_in(path: PathBuf) -> Result<Vec<Place>, NotNamed> {
     Ok(listing.files.into_iter().map(place).collect())
 }
 
+/// Whether a directory is one where projects have their hooks, and nothing else.
+fn is_for_hooks(directory: &Path) -> bool {
+    [".tollgate", ".harness"].iter().any(|home| directory.ends_with(Path::new(home).join(HOOKS)))
+}
+
 /// The hook files of any directory. Markdown that has no frontmatter is something else there.
 fn in_directory(directory: &Path) -> Result<Vec<Place>, NotNamed> {
     let unreadable = |source| NotNamed::Unreadable { path: directory.to_owned(), source };
@@ -169,6 +174,8 @@ fn in_directory(directory: &Path) -> Result<Vec<Place>, NotNamed> {
     let inner = directory.join(HOOKS);
     if directory.ends_with(".tollgate") && inner.is_dir() {
         places.extend(hooks_in(inner)?);
+    } else if is_for_hooks(directory) {
+        places.extend(hooks_in(directory.to_owned())?);
     } else {
         let hooks = hooks_in(directory.to_owned())?.into_iter();
         // What cannot be told is kept: that it is no hook is said when it is read.

@@ -108,7 +108,8 @@ impl Session {
         let mut execution = 0;
         loop {
             execution += 1;
-            let ended = self.execution(actor, turn, &mut said).await;
+            let mut left = self.limits.steps;
+            let ended = self.execution(actor, turn, &mut said, &mut left).await;
             let (reason, error) = match &ended {
                 Ended::Terminated => return (said, None),
                 Ended::ModelStop => ("model_stop", None),
@@ -130,14 +131,16 @@ impl Session {
         }
     }
 
-    /// Calls the model and makes its calls until it has none.
+    /// Calls the model and makes its calls until it has none, or no steps are left.
     pub(crate) async fn execution(
         self: &Arc<Self>,
         actor: &Actor,
         turn: &TurnContext,
         said: &mut String,
+        left: &mut u64,
     ) -> Ended {
-        for _ in 0..self.limits.steps {
+        while let Some(fewer) = left.checked_sub(1) {
+            *left = fewer;
             if self.is_spent() {
                 let limit = self.limits.tokens.unwrap_or_default();
                 return Ended::Error(format!("the session has used its {limit} tokens"));

@@ -107,7 +107,8 @@ impl Session {
         }
     }
 
-    fn tell_lost(&self, to: &str, from: &str) {
+    /// Says that nobody reads a message.
+    pub(crate) fn tell_lost(&self, to: &str, from: &str) {
         let message = format!("a message of {from} is lost: {to} does not read its messages");
         self.tell(&Update::Notice { kind: "message", message: &message });
     }

@@ -82,6 +82,14 @@ pub struct TranscriptError {
     source: io::Error,
 }
 
+impl TranscriptError {
+    /// Of a file that has lines, and none of a transcript.
+    pub(crate) fn none(path: &Path) -> Self {
+        let source = io::Error::new(io::ErrorKind::InvalidData, "it is no transcript of a session");
+        Self { path: path.to_owned(), action: "read", source }
+    }
+}
+
 /// A transcript that is being written.
 #[derive(Debug)]
 pub struct Transcript {

@@ -300,5 +300,8 @@ async fn a_file_that_is_no_transcript_is_not_gone_on_from() {
     std::fs::write(&path, "Not a transcript.\n").unwrap();
     let model = tollgate_model::script::Scripted::new(vec![Line::say("Hello.")]);
     let error = Agent::builder().model(model).resume(&path).build().start().await.unwrap_err();
-    assert!(error.to_string().ends_with("cannot be read: it is no transcript of a session"), "{error}");
+    assert!(
+        error.to_string().ends_with("cannot be read: it is no transcript of a session"),
+        "{error}"
+    );
 }

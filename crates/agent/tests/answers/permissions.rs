@@ -352,10 +352,8 @@ impl Person for Turns {
 
 #[tokio::test]
 async fn always_is_about_the_place_that_was_shown_wherever_a_path_leads_by_then() {
-    let world = World::new(vec![
-        Line::call("view_file", json!({"AbsolutePath": "link"})),
-        Line::say("ok"),
-    ]);
+    let world =
+        World::new(vec![Line::call("view_file", json!({"AbsolutePath": "link"})), Line::say("ok")]);
     let (link, to) = (world.path("link"), world.path("other"));
     std::fs::write(world.path("shown"), "shown").unwrap();
     std::fs::write(&to, "other").unwrap();

@@ -178,7 +178,9 @@ impl Session {
             Ok(Consent::ForSession) => {
                 // What is asked about each time is not remembered, whatever a person says.
                 if approval.may_remember {
-                    grants.into_iter().for_each(|grant| self.grants.put(grant));
+                    for grant in grants {
+                        self.grants.put(grant);
+                    }
                 }
                 Ok(pending.approve())
             }

@@ -112,7 +112,9 @@ impl Conversation {
     /// The same for all that were not even begun.
     pub(crate) fn complete(&self) {
         let missing = unanswered(&self.lock().messages);
-        missing.into_iter().for_each(|(call, name)| self.cut_off(call, name));
+        for (call, name) in missing {
+            self.cut_off(call, name);
+        }
     }
 
     /// How many tokens the history has, roughly: four bytes each.

@@ -315,7 +315,9 @@ impl Grants {
     /// assert!(!grants.cover(&run("cat *").arg("Cwd", "/elsewhere")));
     /// ```
     pub fn add_used(&self, call: &ToolCall, by: GrantedBy) {
-        self.for_used(call, by).into_iter().for_each(|grant| self.put(grant));
+        for grant in self.for_used(call, by) {
+            self.put(grant);
+        }
     }
 
     /// The grants on what a call uses as things stand, to be shown to a person before they count. Where a path leads may

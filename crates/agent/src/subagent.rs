@@ -134,7 +134,9 @@ impl Subagents {
         let tasks = std::mem::take(&mut state.tasks);
         // What is cut off may look into the state.
         drop(state);
-        tasks.into_iter().for_each(|task| task.abort());
+        for task in tasks {
+            task.abort();
+        }
     }
 
     /// Whether none runs.

@@ -128,10 +128,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         .hook_files(setup)
         .enforce(policies)
         .on_update(move |update| match update {
-            // Who is asked here and now needs no word of it, and where nobody is there, nothing waits for them.
-            Update::Notice { kind: "approval", .. } => {}
-            // What hooks have refused was told with what they came to.
-            Update::Notice { kind: "refused", .. } => {}
+            // Who is asked here and now needs no word of it, and where nobody is there, nothing waits for them. What
+            // hooks have refused was told with what they came to.
+            Update::Notice { kind: "approval" | "refused", .. } => {}
             update => listener.tell(update),
         });
     builder = match &person {

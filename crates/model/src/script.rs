@@ -92,7 +92,10 @@ impl Script {
 
 /// A script in a file: this, or the list of replies alone.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a list of replies, or an object that has them as `replies`")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a list of replies, or an object that has them as `replies`"
+)]
 struct File {
     /// The schema, for editors.
     #[serde(rename = "$schema", default)]

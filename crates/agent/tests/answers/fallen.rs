@@ -50,7 +50,8 @@ fn told(events: &Events) -> (Vec<String>, Vec<String>) {
     let stops = events.of(Kind::SubagentStop);
     assert!(stops.iter().all(|stop| stop.get("result").is_none()), "{stops:?}");
     let mut stopped: Vec<_> = stops.iter().map(id).collect();
-    (began.sort_unstable(), stopped.sort_unstable());
+    began.sort_unstable();
+    stopped.sort_unstable();
     (began, stopped)
 }
 

@@ -95,6 +95,8 @@ async fn turn(
 ) -> Option<Result<Response, AgentError>> {
     let mut turn = std::pin::pin!(turn);
     tokio::select! {
+        // The turn first: one that has not begun cannot be cancelled, and would go on.
+        biased;
         answer = &mut turn => return Some(answer),
         () = signals.next() => agent.cancel(),
     }

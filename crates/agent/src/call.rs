@@ -149,7 +149,9 @@ impl Session {
         let (reason, detail) = (pending.reason().to_owned(), pending.record().detail());
         let message = format!("`{}` waits for your approval", call.name);
         self.notify(&actor.who, turn, "approval", &message).await;
-        let used = self.grants.resources(&call).unwrap_or_default();
+        // What they are shown is what they grant, whatever becomes of it while they look.
+        let grants = self.grants.for_used(&call, GrantedBy::Person);
+        let used: Vec<_> = grants.iter().map(|grant| grant.resource.clone()).collect();
         // Servers have tools of any name.
         let toolbox = actor.toolbox();
         let preview = match toolbox.get(&call.name).filter(|_| call.server.is_none()) {
@@ -176,7 +178,9 @@ impl Session {
             Ok(Consent::ForSession) => {
                 // What is asked about each time is not remembered, whatever a person says.
                 if approval.may_remember {
-                    self.grants.add_used(&call, GrantedBy::Person);
+                    for grant in grants {
+                        self.grants.put(grant);
+                    }
                 }
                 Ok(pending.approve())
             }

@@ -56,7 +56,17 @@ impl Conversation {
     }
 
     pub(crate) fn push(&self, message: Message) {
+        self.note(&message);
+        self.keep(message);
+    }
+
+    /// Writes down what was said. It is kept later, when its turn has come.
+    pub(crate) fn note(&self, message: &Message) {
         self.write(Entry::Message { message: message.clone() });
+    }
+
+    /// Keeps what was written down.
+    pub(crate) fn keep(&self, message: Message) {
         let mut state = self.lock();
         state.messages.push(message);
         state.steps += 1;
@@ -93,12 +103,17 @@ impl Conversation {
         self.write(Entry::Compacted { messages });
     }
 
-    /// Answers calls that a cancelled turn left without an answer: no model takes such a history.
+    /// Answers a call that a cancelled turn has left without an answer: no model takes such a history.
+    pub(crate) fn cut_off(&self, call: String, name: String) {
+        let content = "the turn was cancelled before this call was over".to_owned();
+        self.push(Message::Tool { call, name, content, is_error: true });
+    }
+
+    /// The same for all that were not even begun.
     pub(crate) fn complete(&self) {
         let missing = unanswered(&self.lock().messages);
         for (call, name) in missing {
-            let content = "the turn was cancelled before this call was over".to_owned();
-            self.push(Message::Tool { call, name, content, is_error: true });
+            self.cut_off(call, name);
         }
     }
 

@@ -22,8 +22,7 @@ impl Session {
         args: Map<String, Value>,
     ) {
         let session = Arc::clone(self);
-        let id = child.who.id.clone();
-        let task = tokio::spawn(async move {
+        self.subagents.spawn(async move {
             // A turn of its own: that of its parent may be over before.
             let turn = session.cx.turn();
             let answer = session.delegate(&child, &kind, &turn, prompt).await;
@@ -34,7 +33,6 @@ impl Session {
             }
             session.wake_idle();
         });
-        self.subagents.runs_in(&id, task);
     }
 
     /// What a parent hears of an answer that it did not wait for: what hooks on the call make of it, as if it had waited.
@@ -109,7 +107,8 @@ impl Session {
         }
     }
 
-    fn tell_lost(&self, to: &str, from: &str) {
+    /// Says that nobody reads a message.
+    pub(crate) fn tell_lost(&self, to: &str, from: &str) {
         let message = format!("a message of {from} is lost: {to} does not read its messages");
         self.tell(&Update::Notice { kind: "message", message: &message });
     }

@@ -36,6 +36,7 @@ mod call;
 mod compaction;
 mod control;
 mod conversation;
+mod delegation;
 mod delivery;
 mod error;
 mod inbox;

@@ -315,20 +315,29 @@ impl Grants {
     /// assert!(!grants.cover(&run("cat *").arg("Cwd", "/elsewhere")));
     /// ```
     pub fn add_used(&self, call: &ToolCall, by: GrantedBy) {
+        for grant in self.for_used(call, by) {
+            self.put(grant);
+        }
+    }
+
+    /// The grants on what a call uses as things stand, to be shown to a person before they count. Where a path leads may
+    /// be another place by then.
+    pub(crate) fn for_used(&self, call: &ToolCall, by: GrantedBy) -> Vec<Grant> {
         let base = self.base.as_deref();
         let directory = directory(call, base);
-        for resource in self.resources(call).into_iter().flatten() {
+        let grant = |resource: Resource| {
             let is_command = resource.kind == ResourceKind::Command;
             let mut grant = Grant::exactly(resource, by);
             if is_command {
-                let Some(directory) = &directory else { continue };
+                let directory = directory.as_ref()?;
                 if base.and_then(real).as_ref() != Some(directory) {
                     grant.directory = Some(directory.to_string_lossy().into_owned());
                 }
                 grant.only_in = Some(directory.clone());
             }
-            self.put(grant);
-        }
+            Some(grant)
+        };
+        self.resources(call).into_iter().flatten().filter_map(grant).collect()
     }
 
     /// The grant that somebody asks for, to be shown to a person before it counts. A directory stands for all below it.

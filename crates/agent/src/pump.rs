@@ -40,7 +40,12 @@ pub(crate) fn start(
             };
             let problem = tokio::select! {
                 Some(fired) = message => {
-                    inbox.put(mail_of(fired));
+                    let from = fired.trigger.clone();
+                    if !inbox.put_answer(mail_of(fired))
+                        && let Some(session) = session.upgrade()
+                    {
+                        session.tell_lost(&Who::default().id, &from);
+                    }
                     continue;
                 }
                 Some(problem) = problems.recv() => problem,

@@ -31,7 +31,7 @@ use crate::schedule::Schedules;
 use crate::session::{Actor, Session, Spent};
 use crate::subagent::Subagents;
 use crate::toolbox::{Offer, Toolbox, mcp_name};
-use crate::transcript::{self, Entry, Transcript};
+use crate::transcript::{self, Entry, Transcript, TranscriptError};
 use crate::watch::Watcher;
 
 /// Starts an agent.
@@ -168,7 +168,11 @@ fn resumed(
     who: &Who,
 ) -> Result<(Vec<Message>, bool), AgentError> {
     let Some(path) = &config.resume else { return Ok((Vec::new(), true)) };
-    let lines = transcript::read(path)?.0;
+    let (lines, unread) = transcript::read(path)?;
+    // Whoever wants to go on and has named another file must not begin anew without a word.
+    if lines.is_empty() && unread > 0 {
+        return Err(TranscriptError::none(path).into());
+    }
     let history = transcript::history(&lines, &who.id);
     let is_same = info
         .transcript

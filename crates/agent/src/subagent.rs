@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tollgate_core::event::{Agent as Who, SubagentStart, SubagentStop};
-use tollgate_core::verdict::Pass;
-use tollgate_core::{OperationContext, TurnContext};
-use tollgate_model::Message;
+use tollgate_core::OperationContext;
+use tollgate_core::event::Agent as Who;
 use tollgate_tools::control::{
     DefineSubagent, InvokeSubagent, ManageSubagents, SendMessage, SubagentAction,
 };
@@ -21,8 +20,6 @@ use crate::inbox::Mail;
 use crate::limits::Limits;
 use crate::session::{Actor, Session};
 use crate::toolbox::Toolbox;
-use crate::turn::Ended;
-use crate::update::Update;
 
 /// A sort of subagent.
 #[derive(Debug, Clone)]
@@ -45,6 +42,8 @@ pub(crate) struct Subagents {
 struct State {
     kinds: HashMap<String, Kind>,
     agents: Vec<Subagent>,
+    /// What runs in the background: subagents, and what hooks are told of them.
+    tasks: Vec<JoinHandle<()>>,
     is_closed: bool,
 }
 
@@ -55,8 +54,6 @@ struct Subagent {
     role: Option<String>,
     parent: String,
     status: Status,
-    /// What it runs in, where that is the background.
-    task: Option<JoinHandle<()>>,
 }
 
 impl Subagent {
@@ -107,13 +104,13 @@ impl Subagents {
         found.map_or_else(Who::default, |agent| Who { id: agent.parent.clone(), depth })
     }
 
-    /// Notes what a subagent runs in.
-    pub(crate) fn runs_in(&self, id: &str, task: JoinHandle<()>) {
+    /// Runs something in the background, as long as the session lasts. The end of the session waits for it.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut state = self.lock();
-        let is_closed = state.is_closed;
-        match state.agents.iter_mut().find(|agent| agent.actor.who.id == id) {
-            Some(agent) if !is_closed => agent.task = Some(task),
-            _ => task.abort(),
+        // Nothing begins in a session that was given up, nor where nothing runs any more.
+        if let (false, Ok(runtime)) = (state.is_closed, Handle::try_current()) {
+            state.tasks.retain(|task| !task.is_finished());
+            state.tasks.push(runtime.spawn(work));
         }
     }
 
@@ -134,7 +131,10 @@ impl Subagents {
         self.end_all();
         let mut state = self.lock();
         state.is_closed = true;
-        for task in state.agents.iter_mut().filter_map(|agent| agent.task.take()) {
+        let tasks = std::mem::take(&mut state.tasks);
+        // What is cut off may look into the state.
+        drop(state);
+        for task in tasks {
             task.abort();
         }
     }
@@ -144,12 +144,13 @@ impl Subagents {
         self.lock().agents.iter().all(|agent| agent.status != Status::Running)
     }
 
-    fn set(&self, id: &str, status: Status) {
+    /// A subagent has nothing to do any more.
+    pub(crate) fn rests(&self, id: &str) {
         let mut state = self.lock();
         let found = state.agents.iter_mut().find(|agent| agent.actor.who.id == id);
         // What was ended stays so.
         if let Some(agent) = found.filter(|agent| agent.status != Status::Ended) {
-            agent.status = status;
+            agent.status = Status::Idle;
         }
     }
 
@@ -173,26 +174,13 @@ impl Subagents {
     pub(crate) async fn shutdown(&self) {
         loop {
             self.end_all();
-            let tasks: Vec<_> =
-                self.lock().agents.iter_mut().filter_map(|agent| agent.task.take()).collect();
+            let tasks = std::mem::take(&mut self.lock().tasks);
             if tasks.is_empty() {
                 return;
             }
             // One that was in the middle of a step may have started another meanwhile.
             futures_util::future::join_all(tasks).await;
         }
-    }
-}
-
-/// Marks a subagent as idle when it is done, also where whoever waited for it has given up.
-struct Running<'a> {
-    subagents: &'a Subagents,
-    id: &'a str,
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.subagents.set(self.id, Status::Idle);
     }
 }
 
@@ -303,102 +291,8 @@ impl Session {
             role: args.role.clone(),
             parent: parent.who.id.clone(),
             status: Status::Running,
-            task: None,
         });
         Ok((actor, kind))
-    }
-
-    /// Has a subagent do something, until it is done or ended.
-    pub(crate) async fn delegate(
-        self: &Arc<Self>,
-        child: &Actor,
-        kind: &str,
-        turn: &TurnContext,
-        prompt: String,
-    ) -> Result<Value, String> {
-        let _running = Running { subagents: &self.subagents, id: &child.who.id };
-        let limit = self.limits.turn_time;
-        let work = tokio::time::timeout(limit, self.delegated(child, kind, turn, prompt));
-        let failed = tokio::select! {
-            biased;
-            () = child.end() => "it was ended".to_owned(),
-            answer = work => match answer {
-                Ok(answer) => return answer,
-                Err(_) => format!("it took more than {limit:?}"),
-            },
-        };
-        self.fell(child, kind, turn).await;
-        Err(failed)
-    }
-
-    /// Tells hooks that a subagent has stopped without an answer. There is nothing left that they could send back.
-    async fn fell(&self, child: &Actor, kind: &str, turn: &TurnContext) {
-        let stop = SubagentStop {
-            kind: kind.to_owned(),
-            result: None,
-            agent: child.who.clone(),
-            model: Some(self.model.name().to_owned()),
-        };
-        drop(self.dispatch(&child.who, &turn.operation(), stop).await);
-    }
-
-    /// Has a subagent do something, and gives its answer once hooks let it through.
-    async fn delegated(
-        self: &Arc<Self>,
-        child: &Actor,
-        kind: &str,
-        turn: &TurnContext,
-        prompt: String,
-    ) -> Result<Value, String> {
-        let operation = turn.operation();
-        let model = Some(self.model.name().to_owned());
-        let start =
-            SubagentStart { kind: kind.to_owned(), agent: child.who.clone(), model: model.clone() };
-        drop(self.dispatch(&child.who, &operation, start).await);
-        self.tell(&Update::SubagentStarted { agent: &child.who, kind, prompt: &prompt });
-        child.conversation.complete();
-        child.conversation.push(Message::User(prompt));
-        for retry in 0.. {
-            let mut said = String::new();
-            let failed = loop {
-                match self.execution(child, turn, &mut said).await {
-                    // What it was sent while the model said its last is not left for another time.
-                    Ended::ModelStop if !child.inbox.is_empty() => {}
-                    Ended::ModelStop | Ended::Terminated => break None,
-                    Ended::MaxSteps => {
-                        break Some(format!("it was not done after {} steps", self.limits.steps));
-                    }
-                    Ended::Error(error) => break Some(error),
-                }
-            };
-            if let Some(failed) = failed {
-                self.fell(child, kind, turn).await;
-                return Err(failed);
-            }
-            let stop = SubagentStop {
-                kind: kind.to_owned(),
-                result: Some(Value::from(said)),
-                agent: child.who.clone(),
-                model: model.clone(),
-            };
-            let outcome = self.dispatch(&child.who, &operation, stop).await;
-            let reason = match &outcome.verdict {
-                Pass::Proceed => {
-                    let result = outcome.into_parts().event.result.unwrap_or_default();
-                    let response = result.as_str().map_or_else(|| result.to_string(), Into::into);
-                    let agent = &child.who;
-                    self.tell(&Update::SubagentFinished { agent, response: &response });
-                    return Ok(result);
-                }
-                Pass::Deny { reason } => reason.clone(),
-            };
-            if retry >= self.limits.subagent_retries {
-                return Err(format!("its answer was not accepted: {reason}"));
-            }
-            self.tell(&Update::SentBack { agent: &child.who, reason: &reason });
-            child.conversation.push(Message::System(reason));
-        }
-        Err("it was not done".to_owned())
     }
 
     /// `send_message`.

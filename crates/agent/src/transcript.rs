@@ -82,6 +82,14 @@ pub struct TranscriptError {
     source: io::Error,
 }
 
+impl TranscriptError {
+    /// Of a file that has lines, and none of a transcript.
+    pub(crate) fn none(path: &Path) -> Self {
+        let source = io::Error::new(io::ErrorKind::InvalidData, "it is no transcript of a session");
+        Self { path: path.to_owned(), action: "read", source }
+    }
+}
+
 /// A transcript that is being written.
 #[derive(Debug)]
 pub struct Transcript {
@@ -172,6 +180,7 @@ pub fn read(path: &Path) -> Result<(Vec<Line>, usize), TranscriptError> {
 pub fn history(lines: &[Line], agent: &str) -> Vec<Message> {
     let mut history = said(lines, agent);
     complete(&mut history);
+    in_order(&mut history);
     history
 }
 
@@ -186,6 +195,24 @@ pub(crate) fn said(lines: &[Line], agent: &str) -> Vec<Message> {
         }
     }
     history
+}
+
+/// Puts what came of the calls of one message in the order of the calls. It was written as it came.
+fn in_order(history: &mut [Message]) {
+    let is_answer = |message: &Message| matches!(message, Message::Tool { .. });
+    let mut rest = history;
+    while let Some(said) = rest.iter().position(|message| !is_answer(message)) {
+        let Some(([.., said], behind)) = rest.split_at_mut_checked(said + 1) else { return };
+        let answers = behind.iter().take_while(|message| is_answer(message)).count();
+        let Some((answers, behind)) = behind.split_at_mut_checked(answers) else { return };
+        if let Message::Assistant { calls, .. } = said {
+            answers.sort_by_key(|answer| match answer {
+                Message::Tool { call, .. } => calls.iter().position(|own| own.id == *call),
+                _ => None,
+            });
+        }
+        rest = behind;
+    }
 }
 
 /// Answers calls that were cut off, as a model takes no history with a call that nobody answered.

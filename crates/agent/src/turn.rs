@@ -108,7 +108,8 @@ impl Session {
         let mut execution = 0;
         loop {
             execution += 1;
-            let ended = self.execution(actor, turn, &mut said).await;
+            let mut left = self.limits.steps;
+            let ended = self.execution(actor, turn, &mut said, &mut left).await;
             let (reason, error) = match &ended {
                 Ended::Terminated => return (said, None),
                 Ended::ModelStop => ("model_stop", None),
@@ -130,14 +131,16 @@ impl Session {
         }
     }
 
-    /// Calls the model and makes its calls until it has none.
+    /// Calls the model and makes its calls until it has none, or no steps are left.
     pub(crate) async fn execution(
         self: &Arc<Self>,
         actor: &Actor,
         turn: &TurnContext,
         said: &mut String,
+        left: &mut u64,
     ) -> Ended {
-        for _ in 0..self.limits.steps {
+        while let Some(fewer) = left.checked_sub(1) {
+            *left = fewer;
             if self.is_spent() {
                 let limit = self.limits.tokens.unwrap_or_default();
                 return Ended::Error(format!("the session has used its {limit} tokens"));
@@ -242,7 +245,7 @@ impl Session {
     async fn calls(self: &Arc<Self>, actor: &Actor, turn: &TurnContext, calls: Vec<Call>) {
         let first = actor.conversation.steps();
         let most = self.limits.calls;
-        let answers = Answers::new(&actor.conversation, calls.len());
+        let answers = Answers::new(&actor.conversation, &calls);
         let answers = &answers;
         let made = calls.into_iter().enumerate().map(|(number, call)| async move {
             let answer = if number < most {
@@ -292,22 +295,28 @@ impl Session {
     }
 }
 
-/// What came of the calls of one message. It is told in their order, each as soon as those before it are over; where the
-/// turn is cancelled before, what did come of the others is told then.
+/// What came of the calls of one message. It is written down as it comes, and told to the model in the order of the
+/// calls. Where the turn is cancelled before all are over, what did come of some is told, and that the others were cut off.
 struct Answers<'a> {
     conversation: &'a Conversation,
     waiting: Mutex<VecDeque<Slot>>,
 }
 
-/// The answer to a call, by the number of the call.
-type Slot = (usize, Option<Message>);
+/// A call, and the answer to it.
+struct Slot {
+    number: usize,
+    call: String,
+    name: String,
+    answer: Option<Message>,
+}
 
 impl<'a> Answers<'a> {
-    fn new(conversation: &'a Conversation, calls: usize) -> Self {
-        Self {
-            conversation,
-            waiting: Mutex::new((0..calls).map(|number| (number, None)).collect()),
-        }
+    fn new(conversation: &'a Conversation, calls: &[Call]) -> Self {
+        let slot = |(number, call): (usize, &Call)| {
+            let (call, name) = (call.id.clone(), call.name.clone());
+            Slot { number, call, name, answer: None }
+        };
+        Self { conversation, waiting: Mutex::new(calls.iter().enumerate().map(slot).collect()) }
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Slot>> {
@@ -315,12 +324,13 @@ impl<'a> Answers<'a> {
     }
 
     fn put(&self, number: usize, answer: Message) {
+        self.conversation.note(&answer);
         let mut waiting = self.lock();
-        if let Some(slot) = waiting.iter_mut().find(|slot| slot.0 == number) {
-            slot.1 = Some(answer);
+        if let Some(slot) = waiting.iter_mut().find(|slot| slot.number == number) {
+            slot.answer = Some(answer);
         }
-        while let Some((_, Some(answer))) = waiting.front_mut().filter(|slot| slot.1.is_some()) {
-            self.conversation.push(answer.clone());
+        while let Some(answer) = waiting.front_mut().and_then(|slot| slot.answer.take()) {
+            self.conversation.keep(answer);
             waiting.pop_front();
         }
     }
@@ -328,8 +338,12 @@ impl<'a> Answers<'a> {
 
 impl Drop for Answers<'_> {
     fn drop(&mut self) {
-        let waiting = std::mem::take(&mut *self.lock());
-        waiting.into_iter().filter_map(|slot| slot.1).for_each(|it| self.conversation.push(it));
+        for Slot { call, name, answer, .. } in std::mem::take(&mut *self.lock()) {
+            match answer {
+                Some(answer) => self.conversation.keep(answer),
+                None => self.conversation.cut_off(call, name),
+            }
+        }
     }
 }
 

@@ -292,3 +292,16 @@ async fn a_session_goes_on_in_another_directory() {
     assert_eq!(texts(&agent.conversation().history()), ["1", "one", "2", "two", "3", "three"]);
     agent.stop().await;
 }
+
+#[tokio::test]
+async fn a_file_that_is_no_transcript_is_not_gone_on_from() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("notes.txt");
+    std::fs::write(&path, "Not a transcript.\n").unwrap();
+    let model = tollgate_model::script::Scripted::new(vec![Line::say("Hello.")]);
+    let error = Agent::builder().model(model).resume(&path).build().start().await.unwrap_err();
+    assert!(
+        error.to_string().ends_with("cannot be read: it is no transcript of a session"),
+        "{error}"
+    );
+}

@@ -1,14 +1,17 @@
 //! `tollgate run`: an agent at the command line, held by the hooks in force.
 
+mod session;
+mod signals;
+mod triggers;
+
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tollgate_agent::person::{Nobody, Terminal};
 use tollgate_agent::update::Update;
-use tollgate_agent::{Agent, AgentBuilder, AgentError, Response, Started};
+use tollgate_agent::{Agent, AgentBuilder};
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
 use tollgate_config::settings;
@@ -19,11 +22,10 @@ use tollgate_core::policy::{
 use tollgate_model::provider::{Options, open};
 use tollgate_starlark::Starlark;
 
-use crate::check;
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::problem::Problem;
-use crate::show::{Show, clean};
+use crate::show::Show;
 
 /// Run an agent that the hooks in force hold: one prompt, or a conversation
 ///
@@ -36,7 +38,9 @@ Examples:
   tollgate run --model anthropic/claude-sonnet-4-5 \"What does this project do?\"
   tollgate run --model ollama/qwen3 -C ../other
   echo \"Fix the tests\" | tollgate run --model openai/gpt-5 --allow-all --record session.jsonl
+  tollgate run --model ollama/qwen3 --on-change 'src/**/*.rs' \"Review what has changed: {paths}\"
 
+With --every or --on-change it goes on until you end it, by Ctrl-C or a signal.
 Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY.")]
 pub(crate) struct Args {
     /// What the agent is to do [default: a conversation, or standard input]
@@ -70,6 +74,15 @@ pub(crate) struct Args {
     /// Load hook files again when they change
     #[arg(long)]
     watch: bool,
+
+    /// Have it answer this prompt each time so much time has passed: 30s, 10m, 6h, 1d
+    #[arg(long, num_args = 2, value_names = ["TIME", "PROMPT"])]
+    every: Vec<String>,
+
+    /// Have it answer this prompt when files change, whoever changes them: `{paths}` in it stands
+    /// for which
+    #[arg(long, num_args = 2, value_names = ["GLOB", "PROMPT"])]
+    on_change: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
@@ -80,15 +93,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         }
         None => Places::project_of(&std::env::current_dir()?),
     };
-    let prompt = match &args.prompt {
-        Some(prompt) => Some(prompt.clone()),
-        None if io::stdin().is_terminal() => None,
-        None => {
-            let mut text = String::new();
-            io::stdin().lock().take(4 << 20).read_to_string(&mut text)?;
-            Some(text)
-        }
-    };
+    let triggers = triggers::read(&args.every, &args.on_change, &directory)?;
+    let prompt = prompt(args.prompt.as_deref(), !triggers.is_empty())?;
     let name = args.model.clone().or_else(|| std::env::var("TOLLGATE_MODEL").ok());
     let name = name.ok_or_else(|| {
         Problem::new("which model shall it be?").help(
@@ -100,7 +106,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         open(&name, &Options::default()).map_err(|error| Problem::new(error.to_string()))?;
     let mut setup =
         Setup::new(Places::of_this_process(Some(directory.clone()))).scripts(Starlark::new());
-    setup.interactive = prompt.is_none();
+    // Who waits for triggers is there for a person as well, if there is one.
+    let talks = io::stdin().is_terminal() && (prompt.is_none() || !triggers.is_empty());
+    setup.interactive = talks;
     let rules = if args.allow_all { vec![allow_all()] } else { asking() };
     // Not among the rules of the project: a policy of the project that allows something is asked as well, and the
     // stricter counts.
@@ -113,7 +121,6 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let show = Arc::new(Show::new(anstream::stdout(), &directory));
     let listener = Arc::clone(&show);
     let person = terminal();
-    let is_asked_here = person.is_some();
     let mut builder = Agent::builder()
         .model(model)
         .instructions(INSTRUCTIONS)
@@ -121,10 +128,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         .hook_files(setup)
         .enforce(policies)
         .on_update(move |update| match update {
-            // Who is asked here and now needs no word of it.
-            Update::Notice { kind: "approval", .. } if is_asked_here => {}
-            // What hooks have refused was told with what they came to.
-            Update::Notice { kind: "refused", .. } => {}
+            // Who is asked here and now needs no word of it, and where nobody is there, nothing waits for them. What
+            // hooks have refused was told with what they came to.
+            Update::Notice { kind: "approval" | "refused", .. } => {}
             update => listener.tell(update),
         });
     builder = match &person {
@@ -151,11 +157,38 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     if let Some(path) = &args.mcp {
         builder = with_servers(builder, path)?;
     }
+    let task = session::Task { prompt, talks, waits: !triggers.is_empty() };
+    builder = triggers.add(builder);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let exit = runtime.block_on(session(builder, &show, person.as_ref(), prompt, out));
+    let exit = runtime.block_on(session::run(builder, &show, person.as_ref(), task, out));
     // What still works at something is not waited for: the session is over.
     runtime.shutdown_background();
     exit
+}
+
+/// What the agent is to do first; nothing where a person or a trigger will say.
+fn prompt(given: Option<&str>, has_triggers: bool) -> Result<Option<String>, Problem> {
+    const LONGEST: u64 = 4 << 20;
+    let text = match given {
+        Some(given) => given.to_owned(),
+        // What waits for triggers may have been started by something that never closes its input.
+        None if has_triggers || io::stdin().is_terminal() => return Ok(None),
+        None => {
+            let mut bytes = Vec::new();
+            io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > LONGEST {
+                return Err(Problem::new("standard input has more than 4 MiB, which is no prompt"));
+            }
+            let no_text = |_| Problem::new("standard input is no text in UTF-8");
+            String::from_utf8(bytes).map_err(no_text)?
+        }
+    };
+    if text.trim().is_empty() {
+        return Err(Problem::new("there is nothing to do: the prompt is empty").help(
+            "`tollgate run \"What does this project do?\"`, or without a prompt at a terminal",
+        ));
+    }
+    Ok(Some(text))
 }
 
 /// Rules that ask about all but reading. Who asks for a permission is asked about by that.
@@ -175,42 +208,9 @@ fn terminal() -> Option<Terminal> {
     Terminal::open().ok().or_else(|| io::stdin().is_terminal().then(other))
 }
 
-async fn session(
-    builder: AgentBuilder,
-    show: &Show<impl io::Write>,
-    person: Option<&Terminal>,
-    prompt: Option<String>,
-    out: &mut Out,
-) -> Result<Exit, Problem> {
-    // From here on Ctrl-C is ours: it ends the turn, and where none is under way, the session.
-    let mut interrupts = signal(SignalKind::interrupt())?;
-    let agent = tokio::select! {
-        agent = builder.build().start() => agent.map_err(|error| problem(&error))?,
-        _ = interrupts.recv() => return Err(Problem::new("interrupted")),
-    };
-    if let Some(files) = agent.hook_files() {
-        check::tell(&files.diagnostics, out);
-        out.flush()?;
-    }
-    let exit = match (prompt, person) {
-        (Some(prompt), _) => one_shot(&agent, show, &mut interrupts, prompt).await,
-        (None, Some(person)) => conversation(&agent, show, &mut interrupts, person).await,
-        (None, None) => Err(Problem::new("there is no terminal to talk at")),
-    };
-    tokio::select! {
-        () = agent.stop() => {}
-        _ = interrupts.recv() => {}
-    }
-    exit
-}
-
 const INSTRUCTIONS: &str = "You are an agent that works in a directory of the user's. Use your tools to find out what \
      you do not know, do what you are asked and no more, and say briefly what you did. Some calls may be denied: then \
      do not try to get around it, but find another way that is permitted, or say what you could not do and why.";
-
-fn problem(error: &AgentError) -> Problem {
-    Problem::new(clean(&error.to_string()))
-}
 
 fn with_servers(mut builder: AgentBuilder, path: &PathBuf) -> Result<AgentBuilder, Problem> {
     let shown = path.display();
@@ -236,95 +236,4 @@ fn state_directory() -> Option<PathBuf> {
 fn session_name() -> String {
     let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     format!("{}-{}", since.as_millis(), std::process::id())
-}
-
-async fn one_shot(
-    agent: &Agent<Started>,
-    show: &Show<impl io::Write>,
-    interrupts: &mut Signal,
-    prompt: String,
-) -> Result<Exit, Problem> {
-    let answer = turn(agent, interrupts, agent.chat(prompt)).await;
-    show.end_line();
-    answer.map_or_else(|| Err(Problem::new("interrupted")), |answer| tell(show, answer))
-}
-
-/// Runs a turn. Ctrl-C cancels it, and with it whatever the person is being asked; once more, and whatever still holds
-/// it is not waited for.
-async fn turn(
-    agent: &Agent<Started>,
-    interrupts: &mut Signal,
-    turn: impl Future<Output = Result<Response, AgentError>>,
-) -> Option<Result<Response, AgentError>> {
-    let mut turn = std::pin::pin!(turn);
-    tokio::select! {
-        answer = &mut turn => return Some(answer),
-        _ = interrupts.recv() => agent.cancel(),
-    }
-    tokio::select! {
-        answer = &mut turn => Some(answer),
-        _ = interrupts.recv() => None,
-    }
-}
-
-/// Says what came of a turn, as far as that was not seen.
-fn tell(
-    show: &Show<impl io::Write>,
-    answer: Result<Response, AgentError>,
-) -> Result<Exit, Problem> {
-    match answer {
-        Ok(Response { refused: Some(refusal), .. }) => {
-            show.told("denied", &refusal.reason);
-            Ok(Exit::Denied)
-        }
-        // At a terminal it has been read where it happened.
-        Ok(Response { error: Some(error), .. })
-            if show.has_told(&error) && io::stdout().is_terminal() =>
-        {
-            Ok(Exit::Problem)
-        }
-        Ok(Response { error: Some(error), .. }) => Err(Problem::new(clean(&error))),
-        Ok(_) => Ok(Exit::Fine),
-        Err(error) => Err(problem(&error)),
-    }
-}
-
-/// Prompts of a person, and messages of triggers, until the person has had enough.
-async fn conversation(
-    agent: &Agent<Started>,
-    show: &Show<impl io::Write>,
-    interrupts: &mut Signal,
-    person: &Terminal,
-) -> Result<Exit, Problem> {
-    show.line("What shall I do? (Ctrl-C stops what I do; Ctrl-D ends)");
-    loop {
-        show.prompt();
-        // Nothing of this is lost where something else comes first. What a person types while a turn is under way waits
-        // for its end.
-        let line = tokio::select! {
-            biased;
-            line = person.line() => Some(line),
-            () = agent.message_waits() => None,
-            _ = interrupts.recv() => Some(None),
-        };
-        let answer = match line {
-            Some(None) => {
-                show.end_line();
-                return Ok(Exit::Fine);
-            }
-            Some(Some(line)) => {
-                show.was_typed();
-                if line.trim().is_empty() {
-                    continue;
-                }
-                turn(agent, interrupts, agent.chat(line)).await
-            }
-            None => turn(agent, interrupts, agent.next_triggered()).await,
-        };
-        show.end_line();
-        let Some(answer) = answer else { return Ok(Exit::Fine) };
-        if let Err(problem) = tell(show, answer) {
-            show.told("error", &problem.to_string());
-        }
-    }
 }

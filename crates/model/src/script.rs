@@ -92,7 +92,10 @@ impl Script {
 
 /// A script in a file: this, or the list of replies alone.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a list of replies, or an object that has them as `replies`"
+)]
 struct File {
     /// The schema, for editors.
     #[serde(rename = "$schema", default)]
@@ -133,7 +136,7 @@ pub struct Whom {
 
 /// One reply of a script.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a reply, as `{\"say\": \"Hello.\"}`")]
 pub struct Line {
     /// When it is given. Always, without it.
     pub when: Option<When>,

@@ -196,12 +196,12 @@ async fn many_at_once_get_each_reply_once() {
 #[test]
 fn what_is_wrong_with_a_file_is_said_with_its_place() {
     for (text, said) in [
-        ("", "demo.json:1:0: EOF while parsing a value"),
+        ("", "demo.json:1:0: this is no JSON: EOF while parsing a value"),
         (
             "[\n  {\"say\": \"a\"},\n  {\"sai\": \"b\"}\n]",
             "demo.json:3:8: replies[1].sai: unknown field `sai`, expected one of",
         ),
-        ("[{\"say\": \"a\"}] x", "demo.json:1:16: trailing characters"),
+        ("[{\"say\": \"a\"}] x", "demo.json:1:16: this is no JSON: trailing characters"),
         (
             "{\"replies\": [{\"calls\": [{\"nam\": \"a\"}]}]}",
             "replies[0].calls[0].nam: unknown field `nam`",

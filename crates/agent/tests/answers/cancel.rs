@@ -91,17 +91,50 @@ async fn a_turn_can_be_cancelled_from_elsewhere() {
     agent.stop().await;
 }
 
-#[tokio::test]
-async fn what_was_done_behind_a_slower_call_is_told_after_all() {
-    let world = World::new(vec![
-        run("exec sleep 600").and_call("say", serde_json::json!({"text": "quick"})),
-        Line::say("ok"),
-    ]);
+/// A slow call, and one behind it that is over when hooks have seen what came of it.
+async fn slow_and_quick(world: &World) -> (Agent<Started>, crate::scene::Events) {
     let events = crate::scene::Events::default();
     let builder = world.builder().tool(crate::scene::say()).hook(events.hook());
-    let agent = world.start(builder).await;
+    (world.start(builder).await, events)
+}
+
+fn slow_and_quick_lines() -> Vec<Line> {
+    let quick = serde_json::json!({"text": "quick"});
+    vec![run("exec sleep 600").and_call("say", quick), Line::say("ok")]
+}
+
+const CUT_OFF: &str = "the turn was cancelled before this call was over";
+
+#[tokio::test]
+async fn what_was_done_behind_a_slower_call_is_told_after_all() {
+    let world = World::new(slow_and_quick_lines());
+    let (agent, events) = slow_and_quick(&world).await;
     drop_when(&agent, "one call is over", || events.count(Kind::ToolPost) == 1).await;
+    // Not only when somebody goes on: whoever looks at the history sees what happened.
+    let history = agent.conversation().history();
+    let told: Vec<_> = history.iter().skip(2).map(tollgate_model::Message::text).collect();
+    assert_eq!(told, [CUT_OFF, "quick"]);
     agent.chat("On.").await.unwrap();
-    assert_eq!(results(&world, 1), ["the turn was cancelled before this call was over", "quick"]);
+    assert_eq!(results(&world, 1), [CUT_OFF, "quick"]);
+    agent.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_done_behind_a_slower_call_is_written_down_at_once() {
+    let world = World::new(slow_and_quick_lines());
+    let (agent, events) = slow_and_quick(&world).await;
+    let path = std::path::PathBuf::from(world.path("session/transcript.jsonl"));
+    let written = || {
+        let lines = tollgate_agent::transcript::read(&path).unwrap().0;
+        let history = tollgate_agent::transcript::history(&lines, "main");
+        history.iter().skip(2).map(|message| message.text().to_owned()).collect::<Vec<_>>()
+    };
+    // As if the process had been killed now.
+    let is_written = || {
+        events.count(Kind::ToolPost) == 1
+            && written() == ["the session ended before this call did", "quick"]
+    };
+    drop_when(&agent, "it is written down", is_written).await;
+    assert_eq!(written(), [CUT_OFF, "quick"]);
     agent.stop().await;
 }

@@ -6,6 +6,7 @@
 mod bounds;
 mod cancel;
 mod compaction;
+mod fallen;
 mod interaction;
 mod invocation;
 mod model;

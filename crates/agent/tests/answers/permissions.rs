@@ -326,3 +326,44 @@ async fn a_person_who_does_not_answer_in_time_has_said_no() {
     assert!(!exists(&world.path("made")));
     agent.stop().await;
 }
+
+/// Says always, and turns a link elsewhere before that.
+struct Turns {
+    link: String,
+    to: String,
+}
+
+impl Person for Turns {
+    fn approve<'a>(&'a self, approval: &'a Approval<'a>) -> BoxFuture<'a, Consent> {
+        assert!(approval.resources.iter().all(|it| it.what.ends_with("/shown")), "{approval:?}");
+        std::fs::remove_file(&self.link).unwrap();
+        std::os::unix::fs::symlink(&self.to, &self.link).unwrap();
+        Box::pin(std::future::ready(Consent::ForSession))
+    }
+
+    fn permit<'a>(&'a self, _: &'a Resource, _: &'a str) -> BoxFuture<'a, Consent> {
+        Box::pin(std::future::ready(Consent::ForSession))
+    }
+
+    fn answer<'a>(&'a self, _: &'a [Question]) -> BoxFuture<'a, Option<Responses>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+#[tokio::test]
+async fn always_is_about_the_place_that_was_shown_wherever_a_path_leads_by_then() {
+    let world =
+        World::new(vec![Line::call("view_file", json!({"AbsolutePath": "link"})), Line::say("ok")]);
+    let (link, to) = (world.path("link"), world.path("other"));
+    std::fs::write(world.path("shown"), "shown").unwrap();
+    std::fs::write(&to, "other").unwrap();
+    std::os::unix::fs::symlink(world.path("shown"), &link).unwrap();
+    let ask = decide("asks", |_, _: &ToolPre| Decision::ask("look")).tool("view_file");
+    let person = Turns { link, to };
+    let agent = world.start(world.builder().person(person).hook(ask)).await;
+    agent.chat("Go.").await.unwrap();
+    let granted: Vec<_> =
+        agent.grants().list().iter().map(|grant| grant.resource.to_string()).collect();
+    assert_eq!(granted, [format!("read_file({})", world.path("shown"))]);
+    agent.stop().await;
+}

@@ -101,7 +101,8 @@ impl Script {
 
 fn wrong(script: &str, place: String, error: &serde_json::Error) -> ScriptError {
     let text = error.to_string();
-    let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why).to_owned();
+    let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
+    let why = if error.is_data() { why.to_owned() } else { format!("this is no JSON: {why}") };
     let (line, column) = (error.line(), error.column());
     ScriptError::Text { script: script.to_owned(), line, column, place, why }
 }

@@ -6,6 +6,7 @@ mod triggers;
 
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal as _, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -145,7 +146,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         let unwritable = |error: io::Error| {
             Problem::new(format!("`{}` cannot be written: {error}", path.display()))
         };
-        let file = File::options().append(true).create(true).open(path).map_err(unwritable)?;
+        // As the transcript: what an agent does is its person's business.
+        let mut options = File::options();
+        let file = options.append(true).create(true).mode(0o600).open(path).map_err(unwritable)?;
         builder = builder.audit(Arc::new(JsonLines::new(file)));
     }
     if let Some(path) = &args.resume {

@@ -100,6 +100,10 @@ impl Wire for Antigravity {
         None
     }
 
+    fn mcp_tool(&self) -> Option<&'static str> {
+        Some(input::MCP_TOOL)
+    }
+
     fn read_event(
         &self,
         host: &'static Host,

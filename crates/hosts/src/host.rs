@@ -67,6 +67,11 @@ pub trait Wire: Send + Sync {
         &[]
     }
 
+    /// The one tool through which those of MCP servers are called, where there is one.
+    fn mcp_tool(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether the host says of an agent that would stop whether it was sent on before.
     fn tells_rounds(&self) -> bool {
         true

@@ -78,5 +78,8 @@ fn tools(host: &Host, text: &mut String) {
     });
     text.push_str(&shown.collect::<Vec<_>>().join("; "));
     let mcp = host.mcp;
-    let _ = writeln!(text, "; an MCP tool is `{}SERVER{}TOOL`.", mcp.prefix, mcp.separator);
+    let _ = match host.wire.mcp_tool() {
+        Some(tool) => writeln!(text, "; an MCP tool is called through `{tool}`."),
+        None => writeln!(text, "; an MCP tool is `{}SERVER{}TOOL`.", mcp.prefix, mcp.separator),
+    };
 }

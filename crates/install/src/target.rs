@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tollgate_core::matcher::Pattern;
+use tollgate_core::target::Subject;
 
 use crate::{InstallError, Surroundings, targets};
 
@@ -61,7 +63,8 @@ pub struct Target {
     pub(crate) start: Start,
     /// How to refuse where Tollgate gives no answer.
     pub(crate) refusing: Refusing,
-    /// For how long it waits at the most, whatever it is told: seconds.
+    /// For how long it waits at the most at an event, whatever it is told: seconds. No name is for all
+    /// events.
     pub(crate) short: &'static [(&'static str, u64)],
     /// What in its configuration turns hooks off.
     pub(crate) switches: &'static [Switch],
@@ -113,6 +116,8 @@ pub(crate) struct Place {
 pub(crate) enum Form {
     /// A file of JSON.
     Json(JsonForm),
+    /// A file of JSON that is one list of hooks.
+    Entries,
     /// A file of TOML, with `[[hooks]]`.
     Toml,
     /// A file of TOML that has no hooks of ours, but may turn all of them off.
@@ -128,6 +133,8 @@ pub(crate) enum Form {
 pub(crate) struct JsonForm {
     /// Under which key the events are; at the top where there is none.
     pub(crate) under: Option<&'static str>,
+    /// Whether that key is a name, beside which hooks of others have theirs.
+    pub(crate) named: bool,
     /// What the host reads.
     pub(crate) syntax: Syntax,
     /// Whether a file of it says its version.
@@ -158,6 +165,9 @@ pub(crate) enum Groups {
     Bare,
     /// In groups with an empty matcher, which is all tools as well.
     EmptyMatcher,
+    /// At these events in groups with this matcher, where the person has not written another one; at
+    /// all others each for itself.
+    Matched(&'static [(&'static str, &'static str)]),
 }
 
 /// A field of a hook.
@@ -285,6 +295,20 @@ impl Target {
             .filter(|need| need.layer.is_none_or(|it| it == layer))
             .map(|need| need.words)
             .collect()
+    }
+
+    /// The tools that it does not ask Tollgate about, where it is registered with these matchers.
+    pub(crate) fn uncovered<'m>(
+        &self,
+        matchers: impl Iterator<Item = &'m str> + Clone,
+    ) -> Vec<&'static str> {
+        let Some(host) = tollgate_hosts::by_name(self.name) else { return Vec::new() };
+        let covers = |matcher: &str, tool: &str| {
+            let names = Pattern::regex(matcher);
+            matches!(matcher, "" | "*") || names.is_ok_and(|it| it.matches(Subject::named(tool)))
+        };
+        let tools = host.tools.iter().map(|tool| tool.native).chain(host.wire.mcp_tool());
+        tools.filter(|tool| !matchers.clone().any(|matcher| covers(matcher, tool))).collect()
     }
 
     pub(crate) fn place_of(&self, layer: Layer) -> Result<&Place, InstallError> {

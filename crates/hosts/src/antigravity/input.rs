@@ -17,7 +17,7 @@ use crate::output::WireError;
 use crate::tools;
 
 /// The one tool through which those of MCP servers are called, and its arguments.
-const MCP_TOOL: &str = "call_mcp_tool";
+pub(super) const MCP_TOOL: &str = "call_mcp_tool";
 const MCP_SERVER: &str = "ServerName";
 const MCP_NAME: &str = "ToolName";
 const MCP_ARGS: &str = "Arguments";

@@ -76,7 +76,9 @@ pub struct Target {
 /// The folder in which a host keeps what is the person's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Home {
-    /// What says where it is.
+    /// What says where it is, before all others.
+    pub(crate) own_variable: Option<&'static str>,
+    /// What says where it is, with others in it.
     pub(crate) variable: Option<&'static str>,
     /// What is to be added to that.
     pub(crate) below: &'static str,
@@ -86,20 +88,21 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) const fn at(folder: &'static str) -> Self {
-        Self { variable: None, below: "", folder }
+        Self { own_variable: None, variable: None, below: "", folder }
     }
 
     pub(crate) const fn by(variable: &'static str, folder: &'static str) -> Self {
-        Self { variable: Some(variable), below: "", folder }
+        Self { own_variable: Some(variable), variable: None, below: "", folder }
     }
 
     pub(crate) fn path(&self, here: &Surroundings) -> PathBuf {
-        let set = self.variable.and_then(|name| here.variable(name)).map(Path::new);
-        match set.filter(|path| path.is_absolute()) {
-            Some(path) if self.below.is_empty() => path.to_path_buf(),
-            Some(path) => path.join(self.below),
-            None => here.home.join(self.folder),
-        }
+        let set = |name: Option<&str>| {
+            let path = name.and_then(|name| here.variable(name)).map(Path::new);
+            path.filter(|path| path.is_absolute())
+        };
+        let own = set(self.own_variable).map(Path::to_path_buf);
+        let shared = || Some(set(self.variable)?.join(self.below));
+        own.or_else(shared).unwrap_or_else(|| here.home.join(self.folder))
     }
 }
 

@@ -311,6 +311,7 @@ pub(crate) static ALL: &[Target] = &[
         title: "OpenCode",
         programs: &["opencode"],
         home: Home {
+            own_variable: None,
             variable: Some("XDG_CONFIG_HOME"),
             below: "opencode",
             folder: ".config/opencode",
@@ -404,6 +405,7 @@ pub(crate) static ALL: &[Target] = &[
         title: "Polytoken",
         programs: &["polytoken"],
         home: Home {
+            own_variable: Some("POLYTOKEN_CONFIG_DIR"),
             variable: Some("XDG_CONFIG_HOME"),
             below: "polytoken",
             folder: ".config/polytoken",

@@ -48,7 +48,13 @@ pub(super) fn bound(incoming: &Incoming, reply: &mut Reply, state: Option<&Path>
     });
     let before = if again { file.as_deref().map_or(Ok(0), count) } else { Ok(0) };
     let kept = match before {
-        Ok(before) if before >= most => Err(format!("it was sent on {before} times in a row")),
+        Ok(before) if before >= most => {
+            // It ends here. Who does not say when it begins anew is counted from here on.
+            if let (Some(file), true) = (&file, kind != Kind::Stop || !tells) {
+                let _ = fs::remove_file(file);
+            }
+            Err(format!("it was sent on {before} times in a row"))
+        }
         Ok(before) => match file.map(|file| write(&file, before + 1)) {
             Some(Ok(())) => Ok(()),
             // Once is safe without counting.

@@ -76,6 +76,18 @@ fn ours_are_found_under_any_name_and_switched_off_under_ours() {
 }
 
 #[test]
+fn polytoken_says_where_its_configuration_is() {
+    let target = Target::by_name("polytoken").unwrap();
+    let here = Machine::new().here;
+    let place = |here| target.place(Layer::User, here).unwrap();
+    assert_eq!(place(&here), here.home.join(".config/polytoken/hooks.json"));
+    let here = here.with_variable("XDG_CONFIG_HOME", "/x");
+    assert_eq!(place(&here).to_str(), Some("/x/polytoken/hooks.json"));
+    let here = here.with_variable("POLYTOKEN_CONFIG_DIR", "/p");
+    assert_eq!(place(&here).to_str(), Some("/p/hooks.json"));
+}
+
+#[test]
 fn a_project_that_turns_polytokens_off_is_told() {
     let target = Target::by_name("polytoken").unwrap();
     let text = br#"["!tollgate-pre_tool_use"]"#;

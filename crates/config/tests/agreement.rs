@@ -8,9 +8,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use tollgate_config::dialect::FileDialect;
 use tollgate_config::dialect::antigravity::Antigravity;
 use tollgate_config::dialect::polytoken::Polytoken;
-use tollgate_config::dialect::{Codec, FileDialect};
 use tollgate_core::event::ToolCall;
 use tollgate_core::verdict::Word;
 use tollgate_core::{AnyEvent, Kind};

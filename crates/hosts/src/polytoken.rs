@@ -260,10 +260,9 @@ fn by_fields(row: &'static Row, said: Args) -> Result<Reply, WireError> {
             return Err(WireError::new(format!("`{}` has no field `{name}`", outcome.name)));
         };
         match (field, value) {
-            (_, Value::Null) => {}
             (Field::Text(_), Value::String(text)) => reply.context.push(text),
             (Field::Reason, Value::String(text)) => reply.reason = text,
-            (Field::Stdout | Field::Stderr, Value::String(_)) => {}
+            (_, Value::Null) | (Field::Stdout | Field::Stderr, Value::String(_)) => {}
             _ => return Err(WireError::new(format!("`{name}` is no text"))),
         }
     }

@@ -35,7 +35,7 @@ impl Entries<'_> {
         let root = self.parse(text)?;
         let hook = |element: &ast::Value<'_>| {
             let ast::Value::Object(entry) = element else { return None };
-            let line = self.line(element);
+            let line = line(element);
             let ours = line.as_deref().is_some_and(|line| command::is_ours(self.target.name, line));
             Some(Hook {
                 event: text_of(entry, "event").unwrap_or_default(),
@@ -114,16 +114,16 @@ impl Entries<'_> {
     }
 
     fn is_ours(&self, element: &ast::Value<'_>) -> bool {
-        self.line(element).is_some_and(|line| command::is_ours(self.target.name, &line))
+        line(element).is_some_and(|line| command::is_ours(self.target.name, &line))
     }
+}
 
-    /// The command of a hook.
-    fn line(&self, element: &ast::Value<'_>) -> Option<String> {
-        let ast::Value::Object(entry) = element else { return None };
-        match json::last(entry, "handler") {
-            Some((_, ast::Value::Object(handler))) => text_of(handler, "bash"),
-            _ => None,
-        }
+/// The command of a hook.
+fn line(element: &ast::Value<'_>) -> Option<String> {
+    let ast::Value::Object(entry) = element else { return None };
+    match json::last(entry, "handler") {
+        Some((_, ast::Value::Object(handler))) => text_of(handler, "bash"),
+        _ => None,
     }
 }
 

@@ -186,7 +186,7 @@ impl Examination<'_> {
         if let Form::Json(JsonForm { groups: Groups::Matched(_), .. }) = place.form {
             let gates = installed.commands.iter().filter(|command| command.gate);
             let matchers = gates.map(|command| command.matcher.as_deref().unwrap_or_default());
-            installed.uncovered = self.target.uncovered(matchers);
+            installed.uncovered = self.target.uncovered(&matchers.collect::<Vec<_>>());
         }
         installed.missing = self.events.iter().filter(|event| !has(event)).copied().collect();
         installed

@@ -124,7 +124,8 @@ pub fn install_for(
             }
             if let (Groups::Matched(_), Document::Json(settings)) = (form.groups, &document) {
                 let gates = calls.iter().filter(|call| call.registration.gate);
-                uncovered = target.uncovered(gates.filter_map(|call| settings.matcher(call)));
+                let matchers: Vec<_> = gates.filter_map(|call| settings.matcher(call)).collect();
+                uncovered = target.uncovered(&matchers);
             }
             document.install(text, &calls)?
         }

@@ -301,17 +301,14 @@ impl Target {
     }
 
     /// The tools that it does not ask Tollgate about, where it is registered with these matchers.
-    pub(crate) fn uncovered<'m>(
-        &self,
-        matchers: impl Iterator<Item = &'m str> + Clone,
-    ) -> Vec<&'static str> {
+    pub(crate) fn uncovered(&self, matchers: &[&str]) -> Vec<&'static str> {
         let Some(host) = tollgate_hosts::by_name(self.name) else { return Vec::new() };
         let covers = |matcher: &str, tool: &str| {
             let names = Pattern::regex(matcher);
             matches!(matcher, "" | "*") || names.is_ok_and(|it| it.matches(Subject::named(tool)))
         };
         let tools = host.tools.iter().map(|tool| tool.native).chain(host.wire.mcp_tool());
-        tools.filter(|tool| !matchers.clone().any(|matcher| covers(matcher, tool))).collect()
+        tools.filter(|tool| !matchers.iter().any(|matcher| covers(matcher, tool))).collect()
     }
 
     pub(crate) fn place_of(&self, layer: Layer) -> Result<&Place, InstallError> {

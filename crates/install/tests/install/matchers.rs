@@ -3,7 +3,9 @@
 use std::fs;
 
 use serde_json::Value;
-use tollgate_install::{Layer, Registration, Target, examine, install_for, uninstall};
+use tollgate_install::{
+    Layer, Registration, Surroundings, Target, examine, install_for, uninstall,
+};
 
 use crate::{Machine, events};
 
@@ -79,7 +81,7 @@ fn ours_are_found_under_any_name_and_switched_off_under_ours() {
 fn polytoken_says_where_its_configuration_is() {
     let target = Target::by_name("polytoken").unwrap();
     let here = Machine::new().here;
-    let place = |here| target.place(Layer::User, here).unwrap();
+    let place = |here: &Surroundings| target.place(Layer::User, here).unwrap();
     assert_eq!(place(&here), here.home.join(".config/polytoken/hooks.json"));
     let here = here.with_variable("XDG_CONFIG_HOME", "/x");
     assert_eq!(place(&here).to_str(), Some("/x/polytoken/hooks.json"));

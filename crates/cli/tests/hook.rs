@@ -423,14 +423,16 @@ fn polytoken_is_answered_to_the_letter() {
     assert_eq!(hook(write.to_string().as_bytes(), "pre_tool_use")["reason"], "not a");
 }
 
-/// Polytoken does not say how often an agent was sent on.
+/// Neither says how often an agent was sent on.
 #[test]
-fn an_agent_comes_to_an_end_under_polytoken() {
+fn an_agent_comes_to_an_end_where_nobody_counts() {
     let place = Place::new();
     fs::remove_file(place.path("home/.config/tollgate/policy.star")).unwrap();
     let folder = place.path("home/.config/tollgate/antigravity");
     fs::create_dir_all(&folder).unwrap();
-    let more = json!({"more": {"Stop": [{"command": "echo '{\"decision\": \"continue\", \"reason\": \"more\"}'"}]}});
+    let more = json!({"more": {"PostInvocation": [
+        {"command": "echo '{\"terminationBehavior\": \"force_continue\"}'"}
+    ], "Stop": [{"command": "echo '{\"decision\": \"continue\", \"reason\": \"more\"}'"}]}});
     fs::write(folder.join("hooks.json"), more.to_string()).unwrap();
     let told = |event: &str| {
         let input = json!({"event": event, "session_id": "s", "prompt": "x"});
@@ -442,6 +444,11 @@ fn an_agent_comes_to_an_end_under_polytoken() {
     assert!(goes_on(), "it has stopped since");
     assert_eq!(told("pre_user_prompt"), Value::Null);
     assert_eq!((0..20).take_while(|_| goes_on()).count(), 8, "another prompt is another count");
+    // A loop that is forced on under Antigravity ends too.
+    let end = || antigravity(&place, "PostInvocation", &json!({"invocationNum": 1}));
+    let behaviour = || printed(&end())["terminationBehavior"].clone();
+    assert_eq!((0..20).take_while(|_| behaviour() == "force_continue").count(), 8);
+    assert_eq!(behaviour(), "force_continue", "another loop is another count");
 }
 
 /// A file in which Tollgate is the hook of another agent is nothing that Tollgate runs.

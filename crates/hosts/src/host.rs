@@ -314,7 +314,8 @@ impl Host {
     }
 
     fn unknown_event(&self, name: &str) -> WireError {
-        let known: Vec<_> = self.events.iter().map(|event| event.name).collect();
+        let mut known: Vec<_> = self.events.iter().map(|event| event.name).collect();
+        known.dedup();
         WireError::new(format!(
             "Tollgate knows no event `{}` of {}: it knows {}",
             name.chars().take(80).collect::<String>(),

@@ -9,7 +9,7 @@ use tollgate_hosts::Host;
 use tollgate_install::{CommandLine, Found, Installed, find};
 
 use crate::exit::Exit;
-use crate::install::surroundings;
+use crate::install::{surroundings, uncovered};
 use crate::out::{Out, styles};
 use crate::place::shown;
 use crate::problem::Problem;
@@ -58,6 +58,8 @@ struct LayerReport {
     problems: Vec<String>,
     /// What is good to know.
     notes: Vec<String>,
+    /// Tools that the agent does not ask about, by its matcher.
+    not_asked_about: Vec<&'static str>,
     canary: Option<Canary>,
 }
 
@@ -154,11 +156,13 @@ impl LayerReport {
             installed: installed.is_installed(),
             problems: installed.problems.iter().map(ToString::to_string).collect(),
             notes: Vec::new(),
+            not_asked_about: Vec::new(),
             canary: None,
         };
         if !report.installed {
             return report;
         }
+        report.not_asked_about.clone_from(&installed.uncovered);
         let again =
             format!("`tollgate install {} --{}` puts it right", found.target.name, installed.layer);
         for (path, setting) in &installed.switched_off {
@@ -177,6 +181,9 @@ impl LayerReport {
         }
         if installed.commands.iter().any(|command| !command.is_current) {
             report.notes.push(format!("the command is not the one of this version: {again}"));
+        }
+        if let Some(what) = uncovered(&installed.uncovered) {
+            report.notes.push(format!("not asked about {what}"));
         }
         for other in &installed.others {
             if let Some(how) = other.undoes {

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::Deserialize;
+use serde_json::Value;
 use tollgate_config::diagnostic::Severity;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
@@ -58,6 +59,18 @@ pub(crate) struct Args {
     deadline: Option<u64>,
 }
 
+impl Args {
+    /// The event's name, from the command line or from where the agent puts it beside its payload.
+    fn named(&self) -> Option<String> {
+        let told = || {
+            let (variable, _) =
+                self.host.wire.variables().iter().find(|(_, field)| *field == "event")?;
+            env::var(variable).ok().filter(|name| self.host.event(name).is_some())
+        };
+        self.event.clone().or_else(told)
+    }
+}
+
 /// Reads a host's name.
 pub(crate) fn host_parser() -> impl clap::builder::TypedValueParser<Value = &'static Host> {
     PossibleValuesParser::new(hosts::ALL.iter().map(|host| host.name))
@@ -85,7 +98,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     let time = args.deadline.map_or(DEADLINE, Duration::from_secs).min(args.host.patience);
     let time = time.saturating_sub(MARGIN).max(MARGIN);
     let begun = Instant::now();
-    let named = args.event.as_deref();
+    let named = args.named();
+    let named = named.as_deref();
     let input = match payload(begun + time) {
         Ok(input) => input,
         Err(why) => return print(&args.host.refusal(named, &why)),
@@ -161,11 +175,20 @@ struct Named<'a> {
     hook_event_name: Option<Cow<'a, str>>,
 }
 
+/// The same in Polytoken. Others have something else there.
+#[derive(Deserialize)]
+struct ShortlyNamed<'a> {
+    #[serde(borrow)]
+    event: Option<Cow<'a, str>>,
+}
+
 fn event_name<'a>(host: &Host, input: &'a [u8]) -> Option<Cow<'a, str>> {
-    let named: Named<'a> = serde_json::from_slice(input).ok()?;
-    named
-        .hook_event_name
-        .filter(|name| host.event(name).is_some() || host.other_events.contains(&name.as_ref()))
+    let name = if host.name == hosts::polytoken::HOST.name {
+        serde_json::from_slice::<ShortlyNamed<'a>>(input).ok()?.event
+    } else {
+        serde_json::from_slice::<Named<'a>>(input).ok()?.hook_event_name
+    };
+    name.filter(|name| host.event(name).is_some() || host.other_events.contains(&name.as_ref()))
 }
 
 /// Prints an answer. Where it cannot be printed, the exit code still says no.
@@ -184,13 +207,14 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
     fault::inject();
     let host = args.host;
     let refused = |why: &str| host.refusal(event, why);
-    let input = match serde_json::from_slice(input) {
+    let mut input = match serde_json::from_slice(input) {
         Ok(input) => input,
         Err(error) => {
             return refused(&format!("Tollgate cannot read what {} says: {error}", host.title));
         }
     };
-    let incoming = match host.read(args.event.as_deref(), input) {
+    complete(host, &mut input);
+    let incoming = match host.read(args.named().as_deref(), input) {
         Ok(Some(incoming)) => incoming,
         Ok(None) => return Output::silent(),
         Err(error) => return refused(&format!("Tollgate: {error}")),
@@ -198,6 +222,18 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
     match decide(args, &incoming) {
         Ok(reply) => host.write(incoming.event, &reply),
         Err(problem) => refused(&format!("Tollgate: {problem}")),
+    }
+}
+
+/// Adds to a payload what the agent tells in variables.
+fn complete(host: &Host, input: &mut Value) {
+    let Some(input) = input.as_object_mut() else { return };
+    for (variable, field) in host.wire.variables() {
+        if input.get(*field).is_none_or(Value::is_null)
+            && let Some(told) = env::var(variable).ok().filter(|told| !told.is_empty())
+        {
+            input.insert((*field).to_owned(), told.into());
+        }
     }
 }
 
@@ -231,9 +267,7 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Pro
     let at_terminal = incoming.event.forms.ask != Form::Terminal || is_at_terminal();
     let choices = Choices { refuse_unasked, refuse_unwritten, pass_allow, at_terminal };
     let mut reply = Reply::of(incoming, &outcomes, choices);
-    if incoming.event.kind == Kind::Stop {
-        rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
-    }
+    rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
     if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
         // The reason is for the model; which hook it was, and what was wrong with it, for the person.
         reply.lost.push(format!("Tollgate: {}", outcome.record.detail()));

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use serde::Serialize;
 use tollgate_config::layers::Places;
-use tollgate_install::{self as installer, Applied, Layer, Plan, Surroundings, Target};
+use tollgate_install::{
+    self as installer, Applied, Layer, Plan, Registration, Surroundings, Target,
+};
 
 use crate::exit::Exit;
 use crate::out::{Out, styles};
@@ -20,6 +22,7 @@ Examples:
   tollgate install claude                # for everybody who works on this project
   tollgate install codex --user          # for everything you do on this machine
   tollgate install gemini --dry-run      # what would be changed
+  tollgate install antigravity --all-tools
 
 What else is in a file stays as it is, to the byte, and what was in it is kept beside it. A file that
 cannot be read is not touched. `tollgate doctor` tells whether it holds; `tollgate uninstall HOST`
@@ -29,6 +32,10 @@ Exit codes: 0 done, or nothing to do; 1 a problem.")]
 pub(crate) struct InstallArgs {
     #[command(flatten)]
     common: Common,
+    /// Ask about every tool, where Tollgate would leave out those that only read (Antigravity asks you
+    /// about each call that no hook has an opinion about)
+    #[arg(long)]
+    all_tools: bool,
 }
 
 /// Take Tollgate out of another agent's configuration again
@@ -82,6 +89,8 @@ struct Report {
     layer: String,
     dry_run: bool,
     files: Vec<FileReport>,
+    /// Tools that the agent does not ask about.
+    not_asked_about: Vec<&'static str>,
     needs: Vec<&'static str>,
 }
 
@@ -94,7 +103,11 @@ struct FileReport {
 
 pub(crate) fn install(args: &InstallArgs, out: &mut Out) -> Result<Exit, Problem> {
     let (layer, here) = args.common.place()?;
-    let plan = installer::install(args.common.host, layer, &here)?;
+    let mut events = installer::registrations(args.common.host)?;
+    if args.all_tools {
+        events = events.into_iter().map(Registration::for_all_tools).collect();
+    }
+    let plan = installer::install_for(args.common.host, layer, &here, &events)?;
     args.common.carry_out(&plan, layer, true, out)
 }
 
@@ -118,6 +131,17 @@ pub(crate) fn surroundings(project: Option<PathBuf>) -> Result<Surroundings, Pro
     };
     let program = env::current_exe()?;
     Ok(Surroundings::new(home, project, program).with_environment())
+}
+
+/// What an agent does not ask about, and what that means.
+pub(crate) fn uncovered(tools: &[&'static str]) -> Option<String> {
+    (!tools.is_empty()).then(|| {
+        format!(
+            "{}; no policy or hook holds for these, one about what may be read included: \
+             `--all-tools` registers Tollgate for every tool, and a matcher that you write stays",
+            tools.join(", ")
+        )
+    })
 }
 
 impl Common {
@@ -151,11 +175,15 @@ impl Common {
                 layer: layer.to_string(),
                 dry_run: self.dry_run,
                 files: files.collect(),
+                not_asked_about: plan.uncovered.clone(),
                 needs,
             });
             return Ok(Exit::Fine);
         }
         self.tell(plan, &applied, layer, puts_in, out);
+        if let Some(what) = uncovered(&plan.uncovered) {
+            out.line(format!("{0}not asked about:{0:#} {what}", styles::WARNING));
+        }
         for need in needs {
             out.line(format!("{0}still to do:{0:#} {need}", styles::WARNING));
         }

@@ -332,3 +332,155 @@ fn to_go_elsewhere_is_no_way_out() {
     });
     assert_eq!(refused(&run(&mut command, there.to_string().as_bytes())), "no rm here");
 }
+
+fn antigravity(place: &Place, event: &str, call: &Value) -> Output {
+    let mut input =
+        json!({"conversationId": "s", "workspacePaths": [place.project()], "stepIdx": 1});
+    input.as_object_mut().unwrap().extend(call.as_object().unwrap().clone());
+    let mut command = place.tollgate();
+    run(command.args(["hook", "antigravity", "--event", event]), input.to_string().as_bytes())
+}
+
+/// What was printed, by a program that succeeded and said nothing else.
+fn printed(output: &Output) -> Value {
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    if output.stdout.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// Before a tool, Antigravity takes no silence: no opinion is a question, and whatever goes wrong a refusal.
+#[test]
+fn antigravity_is_always_answered() {
+    let place = Place::new();
+    let call = |command: &str| json!({"toolCall": {"name": "run_command", "args": {"CommandLine": command}}});
+    let denied = printed(&antigravity(&place, "PreToolUse", &call("rm -r x")));
+    assert_eq!(denied, json!({"decision": "deny", "reason": "no rm here"}));
+    assert_eq!(
+        printed(&antigravity(&place, "PreToolUse", &call("ls"))),
+        json!({"decision": "ask"})
+    );
+    let stop = json!({"executionNum": 1, "terminationReason": "model_stop", "fullyIdle": true});
+    assert_eq!(printed(&antigravity(&place, "Stop", &stop)), json!({"decision": "stop"}));
+    assert_eq!(printed(&antigravity(&place, "PostToolUse", &json!({"error": "x"}))), json!({}));
+    assert_eq!(
+        printed(&antigravity(&place, "PreInvocation", &json!({"invocationNum": 1}))),
+        json!({})
+    );
+    let raw = |arguments: &[&str], input: &[u8], fault: &str| {
+        let mut command = place.tollgate();
+        printed(&run(command.arg("hook").args(arguments).env("TOLLGATE_FAULT", fault), input))
+    };
+    let gate = ["antigravity", "--event", "PreToolUse"];
+    for input in [&b""[..], b"{", b"[]", b"{}", b"\xff", b"{\"toolCall\": 3}"] {
+        assert_eq!(raw(&gate, input, "")["decision"], "deny");
+    }
+    assert_eq!(raw(&["antigravity"], b"{}", "")["decision"], "deny", "the event is not known");
+    assert_eq!(raw(&["antigravity", "--what"], b"{}", "")["decision"], "deny");
+    for fault in ["panic", "abort", "exit"] {
+        assert_eq!(raw(&gate, call("ls").to_string().as_bytes(), fault)["decision"], "deny");
+        assert_eq!(raw(&["antigravity", "--event", "Stop"], b"{}", fault)["decision"], "stop");
+    }
+    fs::write(place.path("home/.config/tollgate/config.toml"), "[hosts]\npass_allow = true\n")
+        .unwrap();
+    let policy = "policy.allow(\"run_command\")\n";
+    fs::write(place.path("home/.config/tollgate/policy.star"), policy).unwrap();
+    let allowed = printed(&antigravity(&place, "PreToolUse", &call("ls")));
+    assert_eq!(allowed["decision"], "allow", "{allowed}");
+}
+
+#[test]
+fn polytoken_is_answered_to_the_letter() {
+    let place = Place::new();
+    let call = |command: &str| {
+        let call = json!({"event": "pre_tool_use", "matcher_subject": "shell_exec",
+            "tool_name": "shell_exec", "input": {"command": command}});
+        call.to_string().into_bytes()
+    };
+    let hook = |input: &[u8], event: &str| {
+        let mut command = place.tollgate();
+        command.args(["hook", "polytoken"]).env("POLYTOKEN_PROJECT_DIR", place.project());
+        if !event.is_empty() {
+            command.env("POLYTOKEN_HOOK_EVENT", event);
+        }
+        printed(&run(&mut command, input))
+    };
+    let denied = json!({"outcome": "deny", "reason": "no rm here"});
+    assert_eq!(hook(&call("rm -r x"), ""), denied);
+    assert_eq!(hook(&call("ls"), ""), Value::Null);
+    for input in [&b""[..], b"{", b"[]", b"\xff", b"{\"event\": \"pre_tool_use\"}"] {
+        assert_eq!(hook(input, "")["outcome"], "deny");
+    }
+    // An error would let a prompt pass, and keep the agent from handing back.
+    assert_eq!(hook(b"{", "pre_user_prompt")["outcome"], "reject");
+    assert_eq!(hook(b"{", "pre_model_turn")["outcome"], "error");
+    assert_eq!(hook(b"{", "stop"), Value::Null);
+    // Paths are those of the project, which a variable tells.
+    let policy = "policy.deny(\"write_to_file\", when = lambda args: args[\"TargetFile\"].startswith(\"/\") and args[\"TargetFile\"].endswith(\"/project/a\"), reason = \"not a\")";
+    fs::write(place.path("home/.config/tollgate/policy.star"), policy).unwrap();
+    let write = json!({"tool_name": "file_write", "input": {"path": "a", "content": "x"}});
+    assert_eq!(hook(write.to_string().as_bytes(), "pre_tool_use")["reason"], "not a");
+}
+
+/// Neither says how often an agent was sent on.
+#[test]
+fn an_agent_comes_to_an_end_where_nobody_counts() {
+    let place = Place::new();
+    fs::remove_file(place.path("home/.config/tollgate/policy.star")).unwrap();
+    let folder = place.path("home/.config/tollgate/antigravity");
+    fs::create_dir_all(&folder).unwrap();
+    let more = json!({"more": {"PostInvocation": [
+        {"command": "echo '{\"terminationBehavior\": \"force_continue\"}'"}
+    ], "Stop": [{"command": "echo '{\"decision\": \"continue\", \"reason\": \"more\"}'"}]}});
+    fs::write(folder.join("hooks.json"), more.to_string()).unwrap();
+    let told = |event: &str| {
+        let input = json!({"event": event, "session_id": "s", "prompt": "x"});
+        let mut command = place.tollgate();
+        printed(&run(command.args(["hook", "polytoken"]), input.to_string().as_bytes()))
+    };
+    let goes_on = || told("stop")["outcome"] == "continue";
+    assert_eq!((0..20).take_while(|_| goes_on()).count(), 8);
+    assert!(goes_on(), "it has stopped since");
+    assert_eq!(told("pre_user_prompt"), Value::Null);
+    assert_eq!((0..20).take_while(|_| goes_on()).count(), 8, "another prompt is another count");
+    // A loop that is forced on under Antigravity ends too.
+    let end = || antigravity(&place, "PostInvocation", &json!({"invocationNum": 1}));
+    let behaviour = || printed(&end())["terminationBehavior"].clone();
+    assert_eq!((0..20).take_while(|_| behaviour() == "force_continue").count(), 8);
+    assert_eq!(behaviour(), "force_continue", "another loop is another count");
+}
+
+/// A file in which Tollgate is the hook of another agent is nothing that Tollgate runs.
+#[test]
+fn tollgate_is_no_hook_of_itself() {
+    for (host, file) in
+        [("antigravity", ".agents/hooks.json"), ("polytoken", ".polytoken/hooks.json")]
+    {
+        let place = Place::new();
+        let installed = run(place.tollgate().args(["install", host]), b"");
+        assert!(installed.status.success() && place.path("project").join(file).is_file());
+        silent(&claude(&place, &place.ls()));
+        assert_eq!(refused(&claude(&place, &place.rm())), "no rm here");
+        for command in ["list", "check"] {
+            let output = run(place.tollgate().arg(command), b"");
+            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && !shown.contains(file), "{command}: {output:?}");
+        }
+        // Under the agent itself as well, and nobody has to trust it.
+        let start = json!({"event": "session_start", "workspacePaths": [place.project()]});
+        let event = if host == "antigravity" { "SessionStart" } else { "session_start" };
+        let mut command = place.tollgate();
+        command.args(["hook", host, "--event", event]);
+        let output = run(&mut command, start.to_string().as_bytes());
+        assert!(
+            output.status.success() && !String::from_utf8_lossy(&output.stdout).contains("trust")
+        );
+        let doctor = run(place.tollgate().arg("doctor"), b"");
+        let shown = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        assert!(doctor.status.success() && shown.contains("refuses a canary call"), "{shown}");
+        assert_eq!(shown.contains("not asked about view_file"), host == "antigravity", "{shown}");
+        let removed = run(place.tollgate().args(["uninstall", host]), b"");
+        assert!(removed.status.success() && !place.path("project").join(file).exists());
+    }
+}

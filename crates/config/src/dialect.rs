@@ -15,6 +15,7 @@ pub mod codex;
 pub mod gemini;
 pub mod harness;
 pub mod host;
+mod own;
 pub mod polytoken;
 mod schema;
 mod text;
@@ -182,6 +183,9 @@ pub struct HookFile {
     pub hooks: Vec<FileHook>,
     /// The hooks of layers above that it switches off.
     pub negations: Vec<Negation>,
+    /// Whether Tollgate itself is in it, as a hook of the agent whose file it is. It is none of `hooks`:
+    /// its answer would be that of all of them.
+    pub has_tollgate: bool,
 }
 
 /// A hook of a file: one handler at one event.

@@ -213,7 +213,7 @@ impl<'a> Fields<'a> {
         };
         let tool = self.host.tool(&name);
         let calls = match tool {
-            Some(tool) => tools::translate(self.host, tool, &input, cwd),
+            Some(tool) => tools::translate(self.host, tool, &name, &input, cwd),
             None => vec![self.other_call(&name, &input)],
         };
         let finished = |call: ToolCall| {

@@ -61,6 +61,22 @@ pub trait Wire: Send + Sync {
         true
     }
 
+    /// Variables in which the host tells what its input may leave out, and what that would be called
+    /// there. Of several for one, the first that is set counts.
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// The one tool through which those of MCP servers are called, where there is one.
+    fn mcp_tool(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the host says of an agent that would stop whether it was sent on before.
+    fn tells_rounds(&self) -> bool {
+        true
+    }
+
     /// Reads an event as the host writes it.
     fn read_event(
         &self,
@@ -273,11 +289,12 @@ impl Host {
     /// gate, and does no harm elsewhere.
     pub fn refusal(&self, event: Option<&str>, reason: &str) -> Output {
         let reply = Reply::refuse(reason);
+        let nothing = Reply::default();
         if event.is_some_and(|name| self.other_events.contains(&name)) {
             return Output::silent();
         }
         match event.map(|name| self.event(name)) {
-            Some(Some(event)) if !event.gate => Output::silent(),
+            Some(Some(event)) if !event.gate => self.write(event, &nothing),
             Some(Some(event)) => self.write(event, &reply),
             // An event that is not known is none that install has registered; what it is for, nobody
             // knows. A gate is the one that has to be right.
@@ -290,7 +307,8 @@ impl Host {
 
     /// Which of its tools it is.
     pub fn tool(&self, native: &str) -> Option<&'static HostTool> {
-        self.tools.iter().find(|tool| tool.native == native)
+        let named = self.tools.iter().find(|tool| tool.native == native);
+        named.or_else(|| self.tools.iter().find(|tool| tool.is_family_of(native)))
     }
 
     /// What it calls a tool, and what it passes to it.
@@ -299,7 +317,8 @@ impl Host {
     }
 
     fn unknown_event(&self, name: &str) -> WireError {
-        let known: Vec<_> = self.events.iter().map(|event| event.name).collect();
+        let mut known: Vec<_> = self.events.iter().map(|event| event.name).collect();
+        known.dedup();
         WireError::new(format!(
             "Tollgate knows no event `{}` of {}: it knows {}",
             name.chars().take(80).collect::<String>(),

@@ -35,6 +35,7 @@ mod reply;
 mod result;
 mod tools;
 
+pub mod antigravity;
 pub mod claude;
 pub mod cline;
 pub mod codex;
@@ -44,6 +45,7 @@ pub mod droid;
 pub mod gemini;
 pub mod kimi;
 pub mod opencode;
+pub mod polytoken;
 pub mod qwen;
 pub mod vscode;
 pub mod windsurf;
@@ -68,6 +70,8 @@ pub static ALL: &[&Host] = &[
     &cursor::HOST,
     &windsurf::HOST,
     &vscode::HOST,
+    &antigravity::HOST,
+    &polytoken::HOST,
 ];
 
 /// The host of this name.

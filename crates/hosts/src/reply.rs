@@ -105,7 +105,11 @@ impl Reply {
             // What does not happen is not rewritten either.
             reply.rewrite = None;
         }
-        if reply.verdict != Verdict::Silent && reply.reason.trim().is_empty() {
+        // To end a loop or to go on with it needs none.
+        if incoming.event.kind != Kind::InvocationEnd
+            && reply.verdict != Verdict::Silent
+            && reply.reason.trim().is_empty()
+        {
             NO_REASON.clone_into(&mut reply.reason);
         }
         // What stands for a result may be as long as one.
@@ -253,7 +257,7 @@ const fn verdict(word: &Word) -> Verdict {
     match word {
         Word::Allow => Verdict::Allow,
         Word::Ask | Word::ForceAsk => Verdict::Ask,
-        Word::Deny | Word::Cancel | Word::Suppress => Verdict::Refuse,
+        Word::Deny | Word::Cancel | Word::Suppress | Word::Terminate => Verdict::Refuse,
         Word::Retry | Word::Continue => Verdict::Resume,
         _ => Verdict::Silent,
     }

@@ -12,7 +12,7 @@ use crate::patch;
 /// A tool of a host that is one of Tollgate's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostTool {
-    /// What the host calls it.
+    /// What the host calls it. With a `*` at its end it is all that begin like this.
     pub native: &'static str,
     /// What it is called in the table.
     pub tool: &'static str,
@@ -62,6 +62,11 @@ impl HostTool {
         self
     }
 
+    /// Whether it is for all tools that begin like this one.
+    pub(crate) fn is_family_of(&self, native: &str) -> bool {
+        self.native.strip_suffix('*').is_some_and(|begin| native.starts_with(begin))
+    }
+
     fn ours(&self, native: &str) -> Option<&'static str> {
         self.args.iter().find(|(theirs, _)| *theirs == native).map(|(_, ours)| *ours)
     }
@@ -87,10 +92,11 @@ impl HostTool {
 pub(crate) fn translate(
     host: &'static Host,
     tool: &'static HostTool,
+    name: &str,
     input: &Value,
     cwd: Option<&str>,
 ) -> Vec<ToolCall> {
-    let native = as_it_is(host, tool.native, input);
+    let native = as_it_is(host, name, input);
     let input = &arguments(tool, input);
     let calls = match tool.shape {
         Shape::One | Shape::Edits(_) => vec![(tool.tool, renamed(tool, input))],

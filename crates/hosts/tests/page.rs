@@ -77,7 +77,14 @@ fn tools(host: &Host, text: &mut String) {
         let theirs: Vec<_> = theirs.iter().map(|name| format!("`{name}`")).collect();
         format!("{} is `{ours}`", theirs.join(", "))
     });
-    text.push_str(&shown.collect::<Vec<_>>().join("; "));
+    if host.tools.iter().all(|tool| tool.native == tool.tool) {
+        text.push_str("those of Tollgate's table, under the same names");
+    } else {
+        text.push_str(&shown.collect::<Vec<_>>().join("; "));
+    }
     let mcp = host.mcp;
-    let _ = writeln!(text, "; an MCP tool is `{}SERVER{}TOOL`.", mcp.prefix, mcp.separator);
+    let _ = match host.wire.mcp_tool() {
+        Some(tool) => writeln!(text, "; an MCP tool is called through `{tool}`."),
+        None => writeln!(text, "; an MCP tool is `{}SERVER{}TOOL`.", mcp.prefix, mcp.separator),
+    };
 }

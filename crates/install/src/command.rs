@@ -51,23 +51,32 @@ pub struct Registration {
     pub event: &'static str,
     /// Whether something happens that should not, where nobody answers.
     pub gate: bool,
+    /// Whether it is for every tool, also where Tollgate would leave some out of its own accord.
+    pub all_tools: bool,
 }
 
 impl Registration {
     /// An event at which a failure has to refuse.
     pub const fn gate(event: &'static str) -> Self {
-        Self { event, gate: true }
+        Self { event, gate: true, all_tools: false }
     }
 
     /// An event at which a failure has to be silent.
     pub const fn tells(event: &'static str) -> Self {
-        Self { event, gate: false }
+        Self { event, gate: false, all_tools: false }
+    }
+
+    /// For every tool.
+    #[must_use]
+    pub const fn for_all_tools(mut self) -> Self {
+        self.all_tools = true;
+        self
     }
 }
 
 impl From<&HostEvent> for Registration {
     fn from(event: &HostEvent) -> Self {
-        Self { event: event.name, gate: event.gate }
+        if event.gate { Self::gate(event.name) } else { Self::tells(event.name) }
     }
 }
 
@@ -83,6 +92,8 @@ pub(crate) struct Call {
     pub(crate) timeout: u64,
     /// When Tollgate is done, in seconds.
     pub(crate) deadline: u64,
+    /// The matcher that the person has written, or that they want.
+    pub(crate) matcher: Option<String>,
     /// What stands between the host's shell and the program: a script, and what it is given besides.
     script: Vec<String>,
 }
@@ -94,7 +105,7 @@ impl Call {
         registration: Registration,
     ) -> Result<Self, InstallError> {
         let event = registration.event;
-        let timeout = target.short.iter().find(|(name, _)| *name == event);
+        let timeout = target.short.iter().find(|(name, _)| name.is_empty() || *name == event);
         let timeout = timeout.map_or(PATIENCE, |(_, seconds)| *seconds);
         let deadline = if timeout > 2 * MARGIN { timeout - MARGIN } else { (timeout / 2).max(1) };
         let written = program.to_str().filter(|text| !text.contains(['\n', '\r', '\0']));
@@ -110,7 +121,8 @@ impl Call {
             (true, Refusing::Exit) => vec![REFUSING.to_owned()],
             (true, Refusing::ItsWay) => its_way(target, event),
         };
-        Ok(Self { registration, program, arguments, timeout, deadline, script })
+        let matcher = registration.all_tools.then(|| "*".to_owned());
+        Ok(Self { registration, program, arguments, timeout, deadline, matcher, script })
     }
 
     /// As one line for a shell.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::{Call, CommandLine, Registration};
 use crate::plan::{Document, our_scripts, registrations};
-use crate::target::{Form, Layer, Place, Target};
+use crate::target::{Form, Groups, JsonForm, Layer, Place, Target};
 use crate::{InstallError, Surroundings, file, scripts};
 
 /// An agent.
@@ -35,6 +35,8 @@ pub struct Installed {
     pub others: Vec<Other>,
     /// What turns all hooks off: the file and the setting.
     pub switched_off: Vec<(PathBuf, &'static str)>,
+    /// Tools that the host does not ask Tollgate about, by the matcher that it is registered with.
+    pub uncovered: Vec<&'static str>,
     /// Files that cannot be read, by us or by the host.
     pub problems: Vec<InstallError>,
 }
@@ -48,6 +50,8 @@ pub struct Configured {
     pub gate: bool,
     /// As the host runs it.
     pub command: CommandLine,
+    /// Which tools it is for, where its configuration says so.
+    pub matcher: Option<String>,
     /// Whether it is what would be written now.
     pub is_current: bool,
 }
@@ -119,11 +123,22 @@ pub fn examine(target: &'static Target, here: &Surroundings, events: &[Registrat
         let place = target.place_of(layer).ok()?;
         Some(Examination { target, layer, here, events }.layer(place))
     });
+    let mut layers: Vec<_> = layers.collect();
+    // In a list, what a project turns off is what the person has.
+    let is_list = |layer: &Installed| {
+        let place = target.place_of(layer.layer);
+        place.is_ok_and(|place| matches!(place.form, Form::Entries))
+    };
+    if let [user, project] = layers.as_mut_slice()
+        && is_list(project)
+    {
+        user.switched_off.append(&mut project.switched_off);
+    }
     Found {
         target,
         program: here.program_on_path(target.programs),
         folder: traces.into_iter().find(|folder| folder.is_dir()),
-        layers: layers.collect(),
+        layers,
     }
 }
 
@@ -145,10 +160,11 @@ impl Examination<'_> {
             missing: Vec::new(),
             others: Vec::new(),
             switched_off: Vec::new(),
+            uncovered: Vec::new(),
             problems: Vec::new(),
         };
         let result = match place.form {
-            Form::Json(_) | Form::Toml | Form::Switches => {
+            Form::Json(_) | Form::Entries | Form::Toml | Form::Switches => {
                 self.document(&path, place, &mut installed)
             }
             Form::Scripts => self.scripts(&path, &mut installed),
@@ -167,6 +183,11 @@ impl Examination<'_> {
             commands
                 .any(|it| it.event == event.event || matches!(it.command, CommandLine::Plugin(_)))
         };
+        if let Form::Json(JsonForm { groups: Groups::Matched(_), .. }) = place.form {
+            let gates = installed.commands.iter().filter(|command| command.gate);
+            let matchers = gates.map(|command| command.matcher.as_deref().unwrap_or_default());
+            installed.uncovered = self.target.uncovered(&matchers.collect::<Vec<_>>());
+        }
         installed.missing = self.events.iter().filter(|event| !has(event)).copied().collect();
         installed
     }
@@ -194,6 +215,7 @@ impl Examination<'_> {
         let Some(text) = file::read_text(path)? else { return Ok(()) };
         let document = match place.form {
             Form::Json(form) => Document::json(self.target, form, path),
+            Form::Entries => Document::entries(self.target, path),
             _ => Document::toml(self.target, path),
         };
         let off = document.switched_off(&text)?.into_iter();
@@ -204,11 +226,17 @@ impl Examination<'_> {
         for hook in document.hooks(&text)? {
             match hook.command {
                 Some(command) if hook.ours => {
-                    let expected = self.call(&hook.event).map(|call| document.value(&call));
+                    let matcher = hook.matcher;
+                    // Which tools it is for is the person's to say.
+                    let expected = self.call(&hook.event).map(|mut call| {
+                        call.matcher.clone_from(&matcher);
+                        document.value(&call)
+                    });
                     let is_current = expected.as_ref() == Some(&hook.whole);
                     let gate = self.is_gate(&hook.event);
                     let event = hook.event;
-                    installed.commands.push(Configured { event, gate, command, is_current });
+                    let hook = Configured { event, gate, command, matcher, is_current };
+                    installed.commands.push(hook);
                 }
                 command => installed.others.push(self.other(path, &hook.event, command)),
             }
@@ -226,6 +254,7 @@ impl Examination<'_> {
                 gate: self.is_gate(event),
                 is_current: call
                     .is_some_and(|call| scripts::script(self.target, &call, folders) == text),
+                matcher: None,
                 command: CommandLine::Script(path),
             });
         }
@@ -250,6 +279,7 @@ impl Examination<'_> {
             event: "plugin".to_owned(),
             gate: true,
             command: CommandLine::Plugin(path.to_path_buf()),
+            matcher: None,
             is_current: expected.as_deref() == Some(&*text),
         });
         Ok(())

@@ -15,12 +15,40 @@ use crate::target::Syntax;
 /// What to do about a file that cannot be read.
 const HELP: &str = "put that right, or move the file away, and run the command again";
 
-/// Reads a file, as its host would.
+/// Reads a file that is one object, as its host would.
 pub(crate) fn parse<'a>(
     path: &Path,
     text: &'a str,
     syntax: Syntax,
 ) -> Result<ast::Object<'a>, InstallError> {
+    let failed = |at, problem: &str| InstallError::content(path, text, at, problem, HELP);
+    match parse_any(path, text, syntax)? {
+        Some(ast::Value::Object(object)) => Ok(object),
+        Some(other) => Err(failed(other.start(), "one object is expected")),
+        None => Err(failed(0, "the file is empty, where `{}` is expected")),
+    }
+}
+
+/// Reads a file that is one list, as its host would.
+pub(crate) fn parse_list<'a>(
+    path: &Path,
+    text: &'a str,
+    syntax: Syntax,
+) -> Result<ast::Array<'a>, InstallError> {
+    let failed = |at, problem: &str| InstallError::content(path, text, at, problem, HELP);
+    match parse_any(path, text, syntax)? {
+        Some(ast::Value::Array(list)) => Ok(list),
+        Some(other) => Err(failed(other.start(), "one list is expected")),
+        None => Err(failed(0, "the file is empty, where `[]` is expected")),
+    }
+}
+
+/// What is in a file; nothing where it is empty.
+fn parse_any<'a>(
+    path: &Path,
+    text: &'a str,
+    syntax: Syntax,
+) -> Result<Option<ast::Value<'a>>, InstallError> {
     let failed = |at, problem: String| InstallError::content(path, text, at, problem, HELP);
     if text.starts_with('\u{feff}') {
         let problem = "the file begins with a byte order mark".to_owned();
@@ -42,21 +70,15 @@ pub(crate) fn parse<'a>(
         let problem = lower(&error.kind().to_string());
         failed(error.range().start, problem)
     })?;
-    match parsed.value {
-        Some(ast::Value::Object(object)) => {
-            if syntax == Syntax::Strict {
-                // The reader takes a little more than the standard has.
-                serde_json::from_str::<Value>(text).map_err(|error| {
-                    let problem = error.to_string();
-                    let problem = problem.split(" at line ").next().unwrap_or_default();
-                    failed(byte_at(text, error.line(), error.column()), problem.to_owned())
-                })?;
-            }
-            Ok(object)
-        }
-        Some(other) => Err(failed(other.start(), "one object is expected".to_owned())),
-        None => Err(failed(0, "the file is empty, where `{}` is expected".to_owned())),
+    if syntax == Syntax::Strict && parsed.value.is_some() {
+        // The reader takes a little more than the standard has.
+        serde_json::from_str::<Value>(text).map_err(|error| {
+            let problem = error.to_string();
+            let problem = problem.split(" at line ").next().unwrap_or_default();
+            failed(byte_at(text, error.line(), error.column()), problem.to_owned())
+        })?;
     }
+    Ok(parsed.value)
 }
 
 /// The byte at a line and a column, in bytes from 1.

@@ -23,6 +23,7 @@
 
 mod apply;
 mod command;
+mod entries;
 mod error;
 mod file;
 mod find;

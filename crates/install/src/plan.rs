@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use similar::TextDiff;
 
 use crate::command::{Call, Registration};
+use crate::entries::Entries;
 use crate::settings::{Hook, Settings};
-use crate::target::{Form, JsonForm, Layer, Target};
+use crate::target::{Form, Groups, JsonForm, Layer, Target};
 use crate::toml::Tables;
 use crate::{InstallError, Surroundings, file, scripts};
 
@@ -32,6 +33,9 @@ use crate::{InstallError, Surroundings, file, scripts};
 pub struct Plan {
     /// The edits, in their order.
     pub edits: Vec<Edit>,
+    /// Tools that the host will not ask about, by the matcher that is written. Where it asks about
+    /// all, or cannot be told which, there are none.
+    pub uncovered: Vec<&'static str>,
 }
 
 /// What is to be done to a file.
@@ -109,17 +113,40 @@ pub fn install_for(
     let place = target.place_of(layer)?;
     let path = target.base(layer, here).join(place.path);
     let calls = events.iter().map(|event| Call::new(target, &here.program, *event));
-    let calls = calls.collect::<Result<Vec<_>, _>>()?;
+    let mut calls = calls.collect::<Result<Vec<_>, _>>()?;
+    let mut uncovered = Vec::new();
     let edits = match place.form {
         Form::Json(form) => {
-            Document::json(target, form, &path).install(file::read_text(&path)?, &calls)?
+            let document = Document::json(target, form, &path);
+            let text = file::read_text(&path)?;
+            if let Some(text) = &text {
+                keep_matchers(&document.hooks(text)?, &mut calls);
+            }
+            if let (Groups::Matched(_), Document::Json(settings)) = (form.groups, &document) {
+                let gates = calls.iter().filter(|call| call.registration.gate);
+                let matchers: Vec<_> = gates.filter_map(|call| settings.matcher(call)).collect();
+                uncovered = target.uncovered(&matchers);
+            }
+            document.install(text, &calls)?
+        }
+        Form::Entries => {
+            Document::entries(target, &path).install(file::read_text(&path)?, &calls)?
         }
         Form::Switches => Vec::new(),
         Form::Toml => Document::toml(target, &path).install(file::read_text(&path)?, &calls)?,
         Form::Scripts => install_scripts(target, &path, &calls)?,
         Form::Plugin => install_plugin(target, &path, &calls)?,
     };
-    Ok(Plan { edits })
+    Ok(Plan { edits, uncovered })
+}
+
+/// Which tools Tollgate is asked about is the person's to say: what they have written stays.
+fn keep_matchers(hooks: &[Hook], calls: &mut [Call]) {
+    for call in calls.iter_mut().filter(|call| call.matcher.is_none()) {
+        let ours = hooks.iter().filter(|hook| hook.ours);
+        let mut same = ours.filter(|hook| hook.event == call.registration.event);
+        call.matcher = same.find_map(|hook| hook.matcher.clone());
+    }
 }
 
 /// Plans to take Tollgate out of a host. Nothing is changed by planning.
@@ -130,6 +157,7 @@ pub fn uninstall(target: &Target, layer: Layer, here: &Surroundings) -> Result<P
         Form::Json(form) => {
             Document::json(target, form, &path).uninstall(file::read_text(&path)?)?
         }
+        Form::Entries => Document::entries(target, &path).uninstall(file::read_text(&path)?)?,
         Form::Switches => Vec::new(),
         Form::Toml => Document::toml(target, &path).uninstall(file::read_text(&path)?)?,
         Form::Scripts => {
@@ -143,18 +171,23 @@ pub fn uninstall(target: &Target, layer: Layer, here: &Surroundings) -> Result<P
             _ => Vec::new(),
         },
     };
-    Ok(Plan { edits })
+    Ok(Plan { edits, uncovered: Vec::new() })
 }
 
 /// A file with hooks of several people in it.
 pub(crate) enum Document<'a> {
     Json(Settings<'a>),
+    Entries(Entries<'a>),
     Toml(Tables<'a>),
 }
 
 impl<'a> Document<'a> {
     pub(crate) fn json(target: &'a Target, form: JsonForm, path: &'a Path) -> Self {
         Self::Json(Settings { target, form, path })
+    }
+
+    pub(crate) fn entries(target: &'a Target, path: &'a Path) -> Self {
+        Self::Entries(Entries { target, path })
     }
 
     pub(crate) fn toml(target: &'a Target, path: &'a Path) -> Self {
@@ -164,6 +197,7 @@ impl<'a> Document<'a> {
     fn target(&self) -> &'a Target {
         match self {
             Self::Json(it) => it.target,
+            Self::Entries(it) => it.target,
             Self::Toml(it) => it.target,
         }
     }
@@ -171,6 +205,7 @@ impl<'a> Document<'a> {
     fn path(&self) -> &'a Path {
         match self {
             Self::Json(it) => it.path,
+            Self::Entries(it) => it.path,
             Self::Toml(it) => it.path,
         }
     }
@@ -178,6 +213,7 @@ impl<'a> Document<'a> {
     pub(crate) fn hooks(&self, text: &str) -> Result<Vec<Hook>, InstallError> {
         match self {
             Self::Json(it) => it.hooks(text),
+            Self::Entries(it) => it.hooks(text),
             Self::Toml(it) => it.hooks(text),
         }
     }
@@ -186,6 +222,7 @@ impl<'a> Document<'a> {
     pub(crate) fn switched_off(&self, text: &str) -> Result<Vec<&'static str>, InstallError> {
         match self {
             Self::Json(it) => it.switched_off(text),
+            Self::Entries(it) => it.switched_off(text),
             Self::Toml(it) => it.switched_off(text),
         }
     }
@@ -194,6 +231,7 @@ impl<'a> Document<'a> {
     pub(crate) fn value(&self, call: &Call) -> serde_json::Value {
         match self {
             Self::Json(it) => it.element(call).value(),
+            Self::Entries(_) => Entries::element(call).value(),
             Self::Toml(_) => Tables::value(call),
         }
     }
@@ -201,6 +239,7 @@ impl<'a> Document<'a> {
     fn with(&self, text: &str, calls: &[Call]) -> Result<String, InstallError> {
         match self {
             Self::Json(it) => it.with(text, calls),
+            Self::Entries(it) => it.with(text, calls),
             Self::Toml(it) => it.with(text, calls),
         }
     }
@@ -210,17 +249,18 @@ impl<'a> Document<'a> {
     fn new_file(&self, calls: &[Call], folders: usize) -> Result<String, InstallError> {
         match self {
             Self::Json(it) => Ok(it.new_file(calls) + &"\n".repeat(folders)),
+            Self::Entries(_) => Ok(Entries::new_file(calls) + &"\n".repeat(folders)),
             Self::Toml(it) => it.with(&scripts::mark("#", it.target, folders), calls),
         }
     }
 
     /// The text without ours; or none, and how many folders go with the file.
     fn without(&self, text: &str) -> Result<(Option<String>, usize), InstallError> {
+        let lines = text.len() - text.trim_end_matches('\n').len();
+        let folders = lines.saturating_sub(1);
         match self {
-            Self::Json(it) => {
-                let lines = text.len() - text.trim_end_matches('\n').len();
-                Ok((it.without(text)?, lines.saturating_sub(1)))
-            }
+            Self::Json(it) => Ok((it.without(text)?, folders)),
+            Self::Entries(it) => Ok((it.without(text)?, folders)),
             Self::Toml(it) => {
                 let rest = it.without(text)?;
                 match scripts::folders(&rest) {

@@ -13,7 +13,7 @@ use crate::splice::{self, Items, Layout};
 use crate::target::{Field, GateValue, Groups, JsonForm, Start, Switch, Target};
 
 /// How often ours may be in a file. More are no accident.
-const MOST: usize = 200;
+pub(crate) const MOST: usize = 200;
 
 /// A hook that is configured.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,8 @@ pub(crate) struct Hook {
     /// The command, where it is one.
     pub(crate) command: Option<CommandLine>,
     pub(crate) ours: bool,
+    /// Which tools it is for, where its group says so.
+    pub(crate) matcher: Option<String>,
     /// All of it, with its group where it is the only one in it.
     pub(crate) whole: Value,
 }
@@ -44,6 +46,7 @@ impl Settings<'_> {
             event: hook.event.to_owned(),
             command: self.command(hook.entry),
             ours: self.is_ours(hook.entry),
+            matcher: matcher_of(&hook),
             whole: if hook.alone {
                 json::value(hook.element)
             } else {
@@ -146,7 +149,21 @@ impl Settings<'_> {
                 let matcher = ("matcher".to_owned(), Node::Plain(json!("")));
                 Node::Object(vec![matcher, hooks(entry)])
             }
+            Groups::Matched(_) => match self.matcher(call) {
+                Some(matcher) => {
+                    let matcher = ("matcher".to_owned(), Node::Plain(json!(matcher)));
+                    Node::Object(vec![matcher, hooks(entry)])
+                }
+                None => entry,
+            },
         }
+    }
+
+    /// Which tools a call is for, where this form says so.
+    pub(crate) fn matcher<'m>(&self, call: &'m Call) -> Option<&'m str> {
+        let Groups::Matched(matchers) = self.form.groups else { return None };
+        let (_, usual) = matchers.iter().find(|(event, _)| *event == call.registration.event)?;
+        Some(call.matcher.as_deref().unwrap_or(usual))
     }
 
     fn list(&self, call: &Call) -> Node {
@@ -218,9 +235,8 @@ impl Settings<'_> {
             // A key that is there twice counts once, but ours may be in either.
             Some(key) => {
                 for (index, property) in root.properties.iter().enumerate() {
-                    if let (true, ast::Value::Object(events)) =
-                        (property.name.as_str() == key, &property.value)
-                    {
+                    let is_here = self.form.named || property.name.as_str() == key;
+                    if let (true, ast::Value::Object(events)) = (is_here, &property.value) {
                         located_in(events, &vec![(top.clone(), index)], &mut all);
                     }
                 }
@@ -297,6 +313,15 @@ impl Settings<'_> {
             }
             _ => Some(CommandLine::line(self.target.start, &line)),
         }
+    }
+}
+
+/// Which tools a hook is for, where its group says so.
+fn matcher_of(hook: &Located<'_, '_>) -> Option<String> {
+    let ast::Value::Object(group) = hook.element else { return None };
+    match json::last(group, "matcher").filter(|_| hook.grouped) {
+        Some((_, ast::Value::StringLit(text))) => Some(text.value.to_string()),
+        _ => None,
     }
 }
 

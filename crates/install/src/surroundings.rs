@@ -12,6 +12,7 @@ const VARIABLES: &[&str] = &[
     "CODEX_HOME",
     "COPILOT_HOME",
     "KIMI_CODE_HOME",
+    "POLYTOKEN_CONFIG_DIR",
     "QWEN_HOME",
     "XDG_CONFIG_HOME",
 ];

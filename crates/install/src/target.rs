@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tollgate_core::matcher::Pattern;
+use tollgate_core::target::Subject;
 
 use crate::{InstallError, Surroundings, targets};
 
@@ -61,7 +63,8 @@ pub struct Target {
     pub(crate) start: Start,
     /// How to refuse where Tollgate gives no answer.
     pub(crate) refusing: Refusing,
-    /// For how long it waits at the most, whatever it is told: seconds.
+    /// For how long it waits at the most at an event, whatever it is told: seconds. No name is for all
+    /// events.
     pub(crate) short: &'static [(&'static str, u64)],
     /// What in its configuration turns hooks off.
     pub(crate) switches: &'static [Switch],
@@ -73,7 +76,9 @@ pub struct Target {
 /// The folder in which a host keeps what is the person's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Home {
-    /// What says where it is.
+    /// What says where it is, before all others.
+    pub(crate) own_variable: Option<&'static str>,
+    /// What says where it is, with others in it.
     pub(crate) variable: Option<&'static str>,
     /// What is to be added to that.
     pub(crate) below: &'static str,
@@ -83,20 +88,21 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) const fn at(folder: &'static str) -> Self {
-        Self { variable: None, below: "", folder }
+        Self { own_variable: None, variable: None, below: "", folder }
     }
 
     pub(crate) const fn by(variable: &'static str, folder: &'static str) -> Self {
-        Self { variable: Some(variable), below: "", folder }
+        Self { own_variable: Some(variable), variable: None, below: "", folder }
     }
 
     pub(crate) fn path(&self, here: &Surroundings) -> PathBuf {
-        let set = self.variable.and_then(|name| here.variable(name)).map(Path::new);
-        match set.filter(|path| path.is_absolute()) {
-            Some(path) if self.below.is_empty() => path.to_path_buf(),
-            Some(path) => path.join(self.below),
-            None => here.home.join(self.folder),
-        }
+        let set = |name: Option<&str>| {
+            let path = name.and_then(|name| here.variable(name)).map(Path::new);
+            path.filter(|path| path.is_absolute())
+        };
+        let own = set(self.own_variable).map(Path::to_path_buf);
+        let shared = || Some(set(self.variable)?.join(self.below));
+        own.or_else(shared).unwrap_or_else(|| here.home.join(self.folder))
     }
 }
 
@@ -113,6 +119,8 @@ pub(crate) struct Place {
 pub(crate) enum Form {
     /// A file of JSON.
     Json(JsonForm),
+    /// A file of JSON that is one list of hooks.
+    Entries,
     /// A file of TOML, with `[[hooks]]`.
     Toml,
     /// A file of TOML that has no hooks of ours, but may turn all of them off.
@@ -128,6 +136,8 @@ pub(crate) enum Form {
 pub(crate) struct JsonForm {
     /// Under which key the events are; at the top where there is none.
     pub(crate) under: Option<&'static str>,
+    /// Whether that key is a name, beside which hooks of others have theirs.
+    pub(crate) named: bool,
     /// What the host reads.
     pub(crate) syntax: Syntax,
     /// Whether a file of it says its version.
@@ -158,6 +168,9 @@ pub(crate) enum Groups {
     Bare,
     /// In groups with an empty matcher, which is all tools as well.
     EmptyMatcher,
+    /// At these events in groups with this matcher, where the person has not written another one; at
+    /// all others each for itself.
+    Matched(&'static [(&'static str, &'static str)]),
 }
 
 /// A field of a hook.
@@ -285,6 +298,17 @@ impl Target {
             .filter(|need| need.layer.is_none_or(|it| it == layer))
             .map(|need| need.words)
             .collect()
+    }
+
+    /// The tools that it does not ask Tollgate about, where it is registered with these matchers.
+    pub(crate) fn uncovered(&self, matchers: &[&str]) -> Vec<&'static str> {
+        let Some(host) = tollgate_hosts::by_name(self.name) else { return Vec::new() };
+        let covers = |matcher: &str, tool: &str| {
+            let names = Pattern::regex(matcher);
+            matches!(matcher, "" | "*") || names.is_ok_and(|it| it.matches(Subject::named(tool)))
+        };
+        let tools = host.tools.iter().map(|tool| tool.native).chain(host.wire.mcp_tool());
+        tools.filter(|tool| !matchers.iter().any(|matcher| covers(matcher, tool))).collect()
     }
 
     pub(crate) fn place_of(&self, layer: Layer) -> Result<&Place, InstallError> {

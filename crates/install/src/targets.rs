@@ -1,5 +1,5 @@
 //! The hosts, as data. What was measured with the real programs says so in the comments; for Cursor,
-//! Windsurf and VS Code it is what their documents say.
+//! Windsurf, VS Code, Antigravity and Polytoken it is what their documents say.
 
 use crate::target::{
     Field, Form, GateValue, Groups, Home, JsonForm, Layer, Need, Off, Place, Refusing, Start,
@@ -16,7 +16,14 @@ const SH: Start = Start::Shell(&["/bin/sh", "-c"]);
 const CLAUDE_LIKE: &[Field] = &[Field::Type, Field::Command("command"), Field::Seconds("timeout")];
 
 const fn json(under: Option<&'static str>, fields: &'static [Field]) -> JsonForm {
-    JsonForm { under, syntax: Syntax::Strict, versioned: false, groups: Groups::Bare, fields }
+    JsonForm {
+        under,
+        named: false,
+        syntax: Syntax::Strict,
+        versioned: false,
+        groups: Groups::Bare,
+        fields,
+    }
 }
 
 const fn at(path: &'static str, form: JsonForm) -> Place {
@@ -101,6 +108,23 @@ const WINDSURF: JsonForm = JsonForm {
 
 const VSCODE: JsonForm =
     JsonForm { syntax: Syntax::Loose, groups: Groups::None, ..json(Some("hooks"), CLAUDE_LIKE) };
+
+/// Hooks have names here, under which their events are. Before a tool it has no silence: what Tollgate has
+/// no opinion about is a question to the person, so it is asked about what writes, runs something or
+/// reaches out of the machine, and not about each file that is read. Who wants it otherwise has
+/// `--all-tools`, or writes another matcher, which stays.
+const ANTIGRAVITY: JsonForm = JsonForm {
+    named: true,
+    groups: Groups::Matched(&[
+        (
+            "PreToolUse",
+            "run_command|write_to_file|replace_file_content|multi_replace_file_content|\
+             read_url_content|search_web|generate_image|call_mcp_tool|browser_.*",
+        ),
+        ("PostToolUse", "*"),
+    ]),
+    ..json(Some("tollgate"), CLAUDE_LIKE)
+};
 
 /// All hosts.
 pub(crate) static ALL: &[Target] = &[
@@ -287,6 +311,7 @@ pub(crate) static ALL: &[Target] = &[
         title: "OpenCode",
         programs: &["opencode"],
         home: Home {
+            own_variable: None,
             variable: Some("XDG_CONFIG_HOME"),
             below: "opencode",
             folder: ".config/opencode",
@@ -353,5 +378,49 @@ pub(crate) static ALL: &[Target] = &[
             in_project("the workspace has to be a trusted one"),
             always("Copilot CLI looks into the same folder, and runs what is registered there too"),
         ],
+    },
+    Target {
+        name: "antigravity",
+        title: "Antigravity",
+        programs: &["antigravity", "agy"],
+        home: Home::at(".gemini/config"),
+        user: Some(at("hooks.json", ANTIGRAVITY)),
+        project: Some(at(".agents/hooks.json", ANTIGRAVITY)),
+        also: &[],
+        // What is beside it in the folder is Gemini CLI's.
+        traces: &[".gemini/config", ".gemini/antigravity", ".antigravity"],
+        start: SH,
+        // It goes by what is printed.
+        refusing: Refusing::ItsWay,
+        short: &[],
+        switches: &[Switch { at: "/tollgate/enabled", is: Off::False }],
+        undoing: None,
+        needs: &[always(
+            "what Tollgate has no opinion about, Antigravity asks you about, unless you have told it \
+             \"always\": a hook before a tool cannot say nothing",
+        )],
+    },
+    Target {
+        name: "polytoken",
+        title: "Polytoken",
+        programs: &["polytoken"],
+        home: Home {
+            own_variable: Some("POLYTOKEN_CONFIG_DIR"),
+            variable: Some("XDG_CONFIG_HOME"),
+            below: "polytoken",
+            folder: ".config/polytoken",
+        },
+        user: Some(Place { path: "hooks.json", form: Form::Entries }),
+        project: Some(Place { path: ".polytoken/hooks.json", form: Form::Entries }),
+        also: &[],
+        traces: &[],
+        start: BASH,
+        // Exit code 2 before a turn of the model is to try again, for ever.
+        refusing: Refusing::ItsWay,
+        // It cannot be told how long to wait, and its documents say no more than that it is short.
+        short: &[("", 10)],
+        switches: &[],
+        undoing: None,
+        needs: &[always("Polytoken reads its hooks when it is started, and when it reloads them")],
     },
 ];

@@ -24,6 +24,7 @@ fn there_and_back(target: &Target, text: &str) -> Result<(), String> {
     let path = Path::new("/file");
     let document = match target.place_of(Layer::User).unwrap().form {
         Form::Json(form) => Document::json(target, form, path),
+        Form::Entries => Document::entries(target, path),
         _ => Document::toml(target, path),
     };
     let call =
@@ -124,6 +125,17 @@ fn files(names: &'static [&'static str]) -> BoxedStrategy<Tree> {
         .boxed()
 }
 
+/// A hook of somebody else in a list.
+fn entries() -> BoxedStrategy<Tree> {
+    let word = |key: &str, word| (key.to_owned(), Tree::Word(word));
+    proptest::sample::select(&["\"pre_tool_use\"", "\"stop\"", "3"][..])
+        .prop_map(move |event| {
+            let handler = Tree::Object(vec![word("bash", "\"exit 0\"")]);
+            Tree::Object(vec![word("event", event), ("handler".to_owned(), handler)])
+        })
+        .boxed()
+}
+
 /// Writes a value with blanks and comments as chance has it.
 struct Writer<'a> {
     chance: std::iter::Cycle<std::slice::Iter<'a, u8>>,
@@ -208,10 +220,19 @@ proptest! {
     fn json_of_all_sorts(
         tree in files(&["PreToolUse", "Stop", "SessionStart", "Other"]),
         chance in proptest::collection::vec(any::<u8>(), 1..60),
-        host in proptest::sample::select(&["claude", "codex"][..]),
+        host in proptest::sample::select(&["claude", "codex", "antigravity"][..]),
     ) {
         let text = text(&tree, &chance, false, false);
         there_and_back(Target::by_name(host).unwrap(), &text).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn lists_of_all_sorts(
+        elements in proptest::collection::vec(prop_oneof![entries(), trees(&["name", "event", "handler"], 2)], 0..4),
+        chance in proptest::collection::vec(any::<u8>(), 1..60),
+    ) {
+        let text = text(&Tree::List(elements), &chance, false, false);
+        there_and_back(Target::by_name("polytoken").unwrap(), &text).map_err(TestCaseError::fail)?;
     }
 
     #[test]

@@ -140,6 +140,7 @@ impl Tables<'_> {
             event: word("event").unwrap_or_default().to_owned(),
             command: line.map(|line| CommandLine::line(self.target.start, line)),
             ours: line.is_some_and(|line| command::is_ours(self.target.name, line)),
+            matcher: None,
             whole,
         }
     }

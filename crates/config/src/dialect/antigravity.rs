@@ -3,6 +3,7 @@
 mod file;
 mod matcher;
 mod quoting;
+mod schema;
 mod wire;
 
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use tollgate_core::Kind;
 use tollgate_core::dialect::Layer;
 
-pub use file::schema as file_schema;
+pub use schema::schema as file_schema;
 pub use wire::{answer_schemas, input_schemas};
 
 use super::{Cwd, EventName, FileDialect, Home, HookFile, Shell};

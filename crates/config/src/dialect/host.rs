@@ -7,10 +7,9 @@
 mod answer;
 mod condition;
 mod file;
-mod handler;
+pub(super) mod handler;
 mod input;
 mod names;
-mod own;
 mod schemas;
 
 use std::path::Path;

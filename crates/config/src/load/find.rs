@@ -55,10 +55,14 @@ impl Found {
         }
     }
 
-    /// Whether it is a person's settings for another agent, without a hook in them.
+    /// Whether it is a person's settings for another agent, without a hook in them, or a file of hooks
+    /// in which there is none but Tollgate: nothing of it runs here, so nobody has to trust it.
     fn has_no_hooks(&self) -> bool {
-        matches!(self.place.format, Format::Commands(format) if format.home().is_shared)
-            && self.commands().is_some_and(|file| file.hooks.is_empty())
+        let Format::Commands(format) = self.place.format else { return false };
+        self.commands().is_some_and(|file| {
+            let is_empty = file.hooks.is_empty() && file.negations.is_empty();
+            is_empty && (format.home().is_shared || file.has_tollgate)
+        })
     }
 
     /// Its hooks that are commands.

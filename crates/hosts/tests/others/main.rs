@@ -5,6 +5,7 @@
 
 mod cline;
 mod copilot;
+mod documents;
 mod editors;
 mod measured;
 mod opencode;

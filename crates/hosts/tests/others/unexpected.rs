@@ -30,8 +30,15 @@ fn recorded() -> Vec<(&'static str, String, Value)> {
 }
 
 /// Without these, nothing is known of what is about to happen.
-const NEEDED: &[&str] =
-    &["tool_name", "toolName", "tool_call", "tool_result", "prompt", "userPromptSubmit"];
+const NEEDED: &[&str] = &[
+    "tool_name",
+    "toolName",
+    "tool_call",
+    "toolCall",
+    "tool_result",
+    "prompt",
+    "userPromptSubmit",
+];
 
 #[test]
 fn fields_that_are_missing_or_of_another_type_do_no_harm() {
@@ -88,6 +95,7 @@ proptest! {
                         "tool_input": input, "toolArgs": input,
                         "tool_response": input, "toolResult": input,
                         "tool_call": {"name": tool, "input": input},
+                        "toolCall": {"name": tool, "args": input}, "input": input,
                         "tool_result": {"name": tool, "input": input, "output": input},
                         "userPromptSubmit": {"prompt": "p"},
                         "tool_info": input,

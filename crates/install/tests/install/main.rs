@@ -5,6 +5,7 @@
 
 mod changes;
 mod doctor;
+mod matchers;
 mod round_trip;
 mod wrappers;
 

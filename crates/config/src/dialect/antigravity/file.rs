@@ -1,84 +1,20 @@
 //! Reading `hooks.json`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
-use schemars::JsonSchema;
 use tollgate_core::dialect::Layer;
 use tollgate_core::matcher::Matcher;
 
 use super::super::checks::check_command;
-use super::super::schema::without_null;
+use super::super::own::{is_our_element, is_our_handler};
 use super::super::{EventName, FileHook, HookFile};
 use super::{EVENTS, matcher, quoting};
 use crate::diagnostic::{Code, Report, Severity};
 use crate::json::{self, as_array, as_bool, as_object, as_text, name_span, span};
 use crate::names;
 use crate::source::Span;
-
-// The types here are for the schema. What is read goes by the functions below, which can say what
-// is wrong and where.
-
-/// Antigravity's `hooks.json`: hooks by their names.
-#[derive(JsonSchema)]
-#[schemars(rename = "AntigravityHooks", transparent)]
-#[allow(dead_code)]
-struct File(BTreeMap<String, Hook>);
-
-/// A named hook: its handlers, by event.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[allow(dead_code, non_snake_case)]
-struct Hook {
-    /// Whether it is in force. Default: true.
-    enabled: Option<bool>,
-    /// Before a tool runs: may allow, deny, ask, and set arguments.
-    PreToolUse: Option<Vec<Group>>,
-    /// After a tool has run or failed.
-    PostToolUse: Option<Vec<Group>>,
-    /// Before the model is called: may inject steps.
-    PreInvocation: Option<Vec<Handler>>,
-    /// After the tool calls of a model call: may inject steps, force the loop on or end it.
-    PostInvocation: Option<Vec<Handler>>,
-    /// When the agent would stop: may keep it going.
-    Stop: Option<Vec<Handler>>,
-    /// When a session begins. Newer than the documented format.
-    SessionStart: Option<Vec<Handler>>,
-}
-
-/// Handlers for the tools that a matcher names.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[allow(dead_code)]
-struct Group {
-    /// A regular expression on the whole name of the tool; `""` and `"*"` mean all.
-    matcher: Option<String>,
-    /// The handlers.
-    hooks: Vec<Handler>,
-}
-
-/// A command to run.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[allow(dead_code)]
-struct Handler {
-    /// Only `command` is known. Default: `command`.
-    #[schemars(extend("const" = "command"))]
-    r#type: Option<String>,
-    /// A command for `sh -c`, run in the directory of this file.
-    #[schemars(length(min = 1))]
-    command: String,
-    /// How long it may take, in seconds. Default: 30.
-    #[schemars(range(min = 1, max = 86400))]
-    timeout: Option<u32>,
-}
-
-/// The JSON Schema of the file.
-pub fn schema() -> schemars::Schema {
-    without_null(schemars::schema_for!(File))
-}
 
 const HOOK_FIELDS: &[&str] = &[
     "enabled",
@@ -119,12 +55,12 @@ pub(super) fn parse(report: &mut Report, layer: Layer) -> Option<HookFile> {
         return None;
     }
     let root = as_object(&root, "the file", report)?;
-    let mut reader = Reader { report, layer, hooks: Vec::new() };
+    let mut reader = Reader { report, layer, file: HookFile::default() };
     for field in &root.properties {
         reader.top_level(field);
     }
-    let hooks = reader.hooks;
-    (!report.has_errors()).then_some(HookFile { hooks, negations: Vec::new() })
+    let file = reader.file;
+    (!report.has_errors()).then_some(file)
 }
 
 fn event_named(name: &str) -> Option<&'static EventName> {
@@ -139,7 +75,7 @@ fn has_groups(event: &EventName) -> bool {
 struct Reader<'r> {
     report: &'r mut Report,
     layer: Layer,
-    hooks: Vec<FileHook>,
+    file: HookFile,
 }
 
 impl Reader<'_> {
@@ -214,7 +150,7 @@ impl Reader<'_> {
     }
 
     fn hook(&mut self, name: &str, hook: &Object<'_>, at: Span) {
-        let first = self.hooks.len();
+        let first = self.file.hooks.len();
         let mut has_event = false;
         let mut enabled = true;
         // Reports duplicates; that it is an object is known.
@@ -236,7 +172,7 @@ impl Reader<'_> {
             );
         }
         if !enabled {
-            self.hooks.truncate(first);
+            self.file.hooks.truncate(first);
         }
     }
 
@@ -285,6 +221,11 @@ impl Reader<'_> {
     }
 
     fn event(&mut self, name: &str, event: &'static EventName, field: &ObjectProp<'_>) {
+        let list = field.value.as_array().map(|list| list.elements.as_slice()).unwrap_or_default();
+        if !list.is_empty() && list.iter().all(is_our_element) {
+            self.file.has_tollgate = true;
+            return;
+        }
         if event.name == "SessionStart" {
             self.report
                 .add(
@@ -308,6 +249,10 @@ impl Reader<'_> {
         }
         for element in &list.elements {
             let whats = if has_groups(event) { "a group of handlers" } else { "a handler" };
+            if is_our_element(element) {
+                self.file.has_tollgate = true;
+                continue;
+            }
             let Some(object) = as_object(element, whats, self.report) else { continue };
             if has_groups(event) {
                 self.group(name, event, object);
@@ -362,6 +307,10 @@ impl Reader<'_> {
             left -= 1;
             // Most groups have one handler, which gets the matcher itself.
             let matcher = if left == 0 { matcher.take() } else { matcher.clone() };
+            if is_our_handler(element) {
+                self.file.has_tollgate = true;
+                continue;
+            }
             let Some(object) = as_object(element, "a handler", self.report) else { continue };
             self.handler(name, event, object, matcher);
         }
@@ -416,7 +365,7 @@ impl Reader<'_> {
                 .help("say what to run: {\"command\": \"./scripts/check.sh\"}");
         }
         if let (Some(command), Some(matcher)) = (command, matcher) {
-            self.hooks.push(FileHook {
+            self.file.hooks.push(FileHook {
                 matcher,
                 time,
                 span: at,

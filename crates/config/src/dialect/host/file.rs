@@ -6,12 +6,12 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 use tollgate_core::Kind;
 use tollgate_core::dialect::Layer;
 
+use super::super::own::{is_our_handler, is_ours};
 use super::super::{EventName, FileHook, HookFile};
 use super::HostDialect;
 use super::condition::{Condition, Rule, TOOL};
-use super::handler::{has_hooks, is_our_handler};
+use super::handler::has_hooks;
 use super::names::Names;
-use super::own::is_ours;
 use crate::diagnostic::{Code, Report, Severity};
 use crate::json::{self, as_array, as_bool, as_object, as_text, name_span, span};
 use crate::names;
@@ -51,7 +51,7 @@ pub(super) fn parse(dialect: &HostDialect, report: &mut Report, layer: Layer) ->
         reader.misplaced(root);
     }
     let hooks = reader.hooks;
-    (!report.has_errors()).then_some(HookFile { hooks, negations: Vec::new() })
+    (!report.has_errors()).then_some(HookFile { hooks, ..HookFile::default() })
 }
 
 /// Whether the file switches all hooks off.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jsonc_parser::ast::{Object, Value};
 
 use super::super::checks::check_command;
+use super::super::own::is_our_handler;
 use super::super::{EventName, Shell};
 use super::condition::{Rule, TOOL};
 use super::file::{Reader, field_of};
-use super::own::is_ours;
 use crate::diagnostic::Code;
 use crate::json::{self, as_array, as_object, as_text, name_span, span};
 use crate::source::Span;
@@ -170,28 +170,8 @@ pub(super) fn has_hooks(value: &Value<'_>) -> bool {
     handlers.into_iter().any(|handler| !is_our_handler(handler))
 }
 
-/// Whether a handler is Tollgate itself.
-pub(super) fn is_our_handler(value: &Value<'_>) -> bool {
-    let Some(handler) = value.as_object() else { return false };
-    let text = |value: &Value<'_>| match value {
-        Value::StringLit(text) => Some(text.value.to_string()),
-        _ => None,
-    };
-    let Some(command) = handler.get("command").and_then(|field| text(&field.value)) else {
-        return false;
-    };
-    match handler.get("args").and_then(|args| args.value.as_array()) {
-        None => is_ours(&command),
-        Some(args) => {
-            let words = args.elements.iter().filter_map(text).map(|word| quoted(&word));
-            let words: Vec<_> = std::iter::once(quoted(&command)).chain(words).collect();
-            is_ours(&words.join(" "))
-        }
-    }
-}
-
 /// A word for the shell, as it is, but for the project's directory, which agents fill in here.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+,@%:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -11,6 +11,7 @@ use tollgate_core::matcher::{Matcher, McpNames, Pattern};
 use tollgate_core::target::Subject;
 
 use super::super::checks::check_command;
+use super::super::own::is_our_command;
 use super::super::schema::without_null;
 use super::super::{EventName, FileHook, HookFile, Negation};
 use super::EVENTS;
@@ -166,6 +167,11 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self, entry: &Object<'_>) {
+        let command = entry.get("handler").and_then(|it| it.value.as_object()?.get("bash"));
+        if command.is_some_and(|command| is_our_command(&command.value)) {
+            self.file.has_tollgate = true;
+            return;
+        }
         let at = Span::from(entry.range);
         let mut name = None;
         let mut event = None;

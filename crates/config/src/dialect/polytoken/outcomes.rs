@@ -1,134 +1,19 @@
-//! The outcomes of each event, as one table: reading, writing and the schemas follow from it.
+//! The outcomes of each event: reading, writing and the schemas follow from one table, which Tollgate
+//! also answers by as a hook of Polytoken.
 
 use serde_json::{Map, Value, json};
 use tollgate_core::Kind;
 use tollgate_core::extra::Additions;
 use tollgate_core::neutral::Neutral;
 use tollgate_core::verdict::Word;
+use tollgate_hosts::polytoken::outcomes::{self, Field, Meaning, Row, TABLE};
 
 use super::super::text::{self, excerpt, take_text};
 use super::super::{Output, WireError};
 use super::EVENTS;
 
-/// What a handler may say, and what it may say with it.
-#[derive(Debug)]
-struct Outcome {
-    name: &'static str,
-    means: Meaning,
-    fields: &'static [Field],
-}
-
-/// What an outcome means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
-    Proceed,
-    Deny,
-    Retry,
-    Continue,
-    Cancel,
-    Suppress,
-}
-
-/// A field of an outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
-    Reason,
-    Stdout,
-    Stderr,
-    /// A text for the model, under this name.
-    Text(&'static str),
-}
-
-impl Field {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Reason => "reason",
-            Self::Stdout => "stdout",
-            Self::Stderr => "stderr",
-            Self::Text(name) => name,
-        }
-    }
-}
-
-/// The outcomes of an event.
-#[derive(Debug)]
-struct Row {
-    event: Kind,
-    /// Whether the handler is waited for; else what it says is not read.
-    waits: bool,
-    outcomes: &'static [Outcome],
-    /// Which of them exit code 2 stands for.
-    stop: Option<&'static str>,
-}
-
-const TOLD: &[Field] = &[Field::Reason, Field::Stdout, Field::Stderr];
-const CONTEXT: &[Field] = &[Field::Text("additional_context")];
-
-const fn outcome(name: &'static str, means: Meaning, fields: &'static [Field]) -> Outcome {
-    Outcome { name, means, fields }
-}
-
-macro_rules! rows {
-    (waits {$($event:ident { $($name:literal $means:ident $fields:expr;)* } stop $stop:expr;)*}
-     background {$($background:ident)*}) => {
-        &[
-            $(Row {
-                event: Kind::$event,
-                waits: true,
-                outcomes: &[$(outcome($name, Meaning::$means, $fields)),*],
-                stop: $stop,
-            },)*
-            $(Row {
-                event: Kind::$background,
-                waits: false,
-                outcomes: &[outcome("acknowledged", Meaning::Proceed, &[])],
-                stop: None,
-            },)*
-        ]
-    };
-}
-
-static TABLE: &[Row] = rows! {
-    waits {
-    ToolPre {
-        "allow" Proceed &[];
-        "deny" Deny TOLD;
-    } stop Some("deny");
-    TurnStart {
-        "accept" Proceed CONTEXT;
-        "reject" Deny TOLD;
-    } stop Some("reject");
-    ModelPre {
-        "proceed" Proceed CONTEXT;
-        "retry" Retry TOLD;
-    } stop Some("retry");
-    Stop {
-        "stop" Proceed &[];
-        "continue" Continue TOLD;
-    } stop Some("continue");
-    CompactionPre {
-        "allow" Proceed &[Field::Text("prepend_to_prompt")];
-        "cancel" Cancel &[Field::Reason];
-        "suppress" Suppress &[Field::Reason];
-    } stop Some("cancel");
-    SessionStart {
-        "allow" Proceed CONTEXT;
-    } stop None;
-    CompactionPost {
-        "allow" Proceed &[Field::Text("append_to_output")];
-    } stop None;
-    Notification {
-        "allow" Proceed &[];
-        "suppress" Suppress &[Field::Reason];
-    } stop Some("suppress");
-    }
-    background { ModelPost ToolPost ToolError FacetSwitch SubagentStart SubagentStop }
-};
-
 fn row(event: Kind) -> Result<&'static Row, WireError> {
-    TABLE
-        .iter()
-        .find(|row| row.event == event)
+    outcomes::row(event)
         .ok_or_else(|| WireError::new(format!("Polytoken has no event for {event}")))
 }
 
@@ -137,26 +22,15 @@ fn name_of(event: Kind) -> &'static str {
     EVENTS.iter().find(|name| name.kinds.contains(&event)).map_or(event.name(), |name| name.name)
 }
 
-impl Meaning {
-    const fn word(self) -> Word {
-        match self {
-            Self::Proceed => Word::None,
-            Self::Deny => Word::Deny,
-            Self::Retry => Word::Retry,
-            Self::Continue => Word::Continue,
-            Self::Cancel => Word::Cancel,
-            Self::Suppress => Word::Suppress,
-        }
-    }
-}
-
-impl Row {
-    fn names(&self) -> String {
-        let names: Vec<_> = self.outcomes.iter().map(|outcome| outcome.name).collect();
-        match names.as_slice() {
-            [one] => format!("`{one}` or `error`"),
-            several => format!("`{}` or `error`", several.join("`, `")),
-        }
+/// An outcome in neutral words.
+const fn word(means: Meaning) -> Word {
+    match means {
+        Meaning::Proceed => Word::None,
+        Meaning::Deny => Word::Deny,
+        Meaning::Retry => Word::Retry,
+        Meaning::Continue => Word::Continue,
+        Meaning::Cancel => Word::Cancel,
+        Meaning::Suppress => Word::Suppress,
     }
 }
 
@@ -188,7 +62,7 @@ fn said(output: &Output) -> String {
 
 /// Exit code 2: the event's stop outcome, with what was printed.
 fn by_exit(row: &Row, output: &Output) -> Result<Neutral, WireError> {
-    let Some(stop) = row.stop.and_then(|stop| row.outcomes.iter().find(|o| o.name == stop)) else {
+    let Some(stop) = row.stopping() else {
         return Err(WireError::new(format!(
             "it exited with code 2, which means to stop, and {} cannot be stopped; {}",
             name_of(row.event),
@@ -203,7 +77,7 @@ fn by_exit(row: &Row, output: &Output) -> Result<Neutral, WireError> {
         return Ok(answer);
     }
     let printed = [&output.stdout, &output.stderr].map(|bytes| captured(bytes));
-    Ok(Neutral::new(stop.means.word(), joined(printed.iter().map(String::as_str))))
+    Ok(Neutral::new(word(stop.means), joined(printed.iter().map(String::as_str))))
 }
 
 /// The most of a program's output that the model is shown.
@@ -237,7 +111,7 @@ fn by_fields(row: &Row, mut fields: Map<String, Value>) -> Result<Neutral, WireE
         let message = if message.is_empty() { "it did not say why" } else { &message };
         return Err(WireError::new(format!("it could not decide: {message}")));
     }
-    let Some(outcome) = row.outcomes.iter().find(|outcome| outcome.name == name) else {
+    let Some(outcome) = row.named(&name) else {
         return Err(WireError::new(format!(
             "`{}` is no outcome of {event}: it takes {}",
             excerpt(name.as_bytes()),
@@ -259,7 +133,7 @@ fn by_fields(row: &Row, mut fields: Map<String, Value>) -> Result<Neutral, WireE
     let known: Vec<_> = outcome.fields.iter().map(|field| field.name()).collect();
     refuse_others(&fields, outcome.name, &known)?;
     let reason = joined(told.iter().map(String::as_str));
-    Ok(Neutral { additions, ..Neutral::new(outcome.means.word(), reason) })
+    Ok(Neutral { additions, ..Neutral::new(word(outcome.means), reason) })
 }
 
 fn refuse_others(
@@ -291,8 +165,8 @@ pub(super) fn encode(event: Kind, answer: &Neutral) -> Result<Output, WireError>
         return Err(cannot("inject steps or override permissions"));
     }
     // It goes on in either case: Polytoken has no prompt of its own that an allow would skip.
-    let word = if answer.word == Word::Allow { &Word::None } else { &answer.word };
-    let Some(outcome) = row.outcomes.iter().find(|outcome| outcome.means.word() == *word) else {
+    let said = if answer.word == Word::Allow { &Word::None } else { &answer.word };
+    let Some(outcome) = row.outcomes.iter().find(|outcome| word(outcome.means) == *said) else {
         // To refuse a model call there is no outcome, and an error does just that.
         if answer.word == Word::Deny && event == Kind::ModelPre {
             return Ok(Output::json(&json!({"outcome": "error", "message": answer.reason})));

@@ -3,6 +3,9 @@
 
 use std::path::Path;
 
+use jsonc_parser::ast::Value;
+
+use super::host::handler::quoted;
 use crate::trust::words::{Command, Line};
 
 /// What makes a failure a refusal.
@@ -35,6 +38,40 @@ pub(crate) fn is_ours(command: &str) -> bool {
         })
 }
 
+/// Whether a handler is Tollgate itself.
+pub(super) fn is_our_handler(value: &Value<'_>) -> bool {
+    let Some(handler) = value.as_object() else { return false };
+    let text = |value: &Value<'_>| match value {
+        Value::StringLit(text) => Some(text.value.to_string()),
+        _ => None,
+    };
+    let Some(command) = handler.get("command").and_then(|field| text(&field.value)) else {
+        return false;
+    };
+    match handler.get("args").and_then(|args| args.value.as_array()) {
+        None => is_ours(&command),
+        Some(args) => {
+            let words = args.elements.iter().filter_map(text).map(|word| quoted(&word));
+            let words: Vec<_> = std::iter::once(quoted(&command)).chain(words).collect();
+            is_ours(&words.join(" "))
+        }
+    }
+}
+
+/// Whether a value is a command that is Tollgate itself.
+pub(super) fn is_our_command(value: &Value<'_>) -> bool {
+    matches!(value, Value::StringLit(text) if is_ours(&text.value))
+}
+
+/// Whether an element of an event's list is Tollgate alone: a handler, or a group of them.
+pub(super) fn is_our_element(value: &Value<'_>) -> bool {
+    let group = value.as_object().and_then(|group| group.get("hooks")?.value.as_array());
+    match group {
+        Some(group) => !group.elements.is_empty() && group.elements.iter().all(is_our_handler),
+        None => is_our_handler(value),
+    }
+}
+
 fn words(command: &Command) -> Vec<&str> {
     let words = command.words.iter().filter(|word| word.redirect.is_none());
     words.map(|word| word.text.as_str()).collect()
@@ -45,6 +82,14 @@ fn is_our_call(words: &[&str]) -> bool {
         [shell, "-c", script, _, "hook", host, ..] => {
             ["sh", "bash"].contains(&name(shell))
                 && script.contains("\"$0\" \"$@\"")
+                && is_host(host)
+        }
+        // With the host's own refusal before the program: its code, what it prints, and as an error.
+        [shell, "-c", script, code, _, _, _, "hook", host, "--event", ..] => {
+            ["sh", "bash"].contains(&name(shell))
+                && script.starts_with("o=$1 r=$2; shift 2;")
+                && script.contains("$(\"$@\"")
+                && code.chars().all(|c| c.is_ascii_digit())
                 && is_host(host)
         }
         [program, "hook", host, ..] => name(program) == "tollgate" && is_host(host),
@@ -73,6 +118,7 @@ mod tests {
             "'/opt/my tools/tollgate' hook gemini",
             "tollgate hook X; s=$?; case $s in 0|2) exit $s;; esac; echo refused >&2; exit 2",
             "tollgate hook claude || true",
+            r#"/bin/sh -c 'o=$1 r=$2; shift 2; exec 3>&1; e=$({ a=$("$@" 3>&-); }); exit 0' 0 '{"decision":"deny"}' '' /opt/tollgate hook antigravity --event PreToolUse --deadline 50"#,
             r#"/bin/sh -c '"$0" "$@"; s=$?; case $s in 0|2) exit $s;; esac; echo "refused: ($0)" >&2; exit 2' /bin/tollgate hook codex --event Stop --deadline 50"#,
         ] {
             assert!(is_ours(command), "{command}");
@@ -91,6 +137,7 @@ mod tests {
             "tollgate hook claude | tee log",
             "/opt/other hook claude",
             "sh -c './guard.sh' x hook claude",
+            r#"sh -c './guard.sh; "$@"' 0 a b /bin/tollgate hook antigravity --event Stop"#,
             "echo tollgate hook claude",
         ] {
             assert!(!is_ours(command), "{command}");

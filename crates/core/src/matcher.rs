@@ -81,6 +81,23 @@ impl Matcher {
         }
         self
     }
+
+    /// Says how a pattern is shown, where it is not what its author wrote.
+    ///
+    /// ```
+    /// use tollgate_core::matcher::Matcher;
+    ///
+    /// let matcher = Matcher::glob("{shell_exec,run_command}")?.shown_as("shell_exec");
+    /// assert_eq!(matcher.to_string(), "shell_exec");
+    /// # Ok::<(), tollgate_core::matcher::PatternError>(())
+    /// ```
+    #[must_use]
+    pub fn shown_as(mut self, text: &str) -> Self {
+        if let Self::Pattern(pattern) = &mut self {
+            text.clone_into(&mut pattern.text);
+        }
+        self
+    }
 }
 
 /// How a system names the tools of MCP servers, beside the `server/tool` that always holds.

@@ -7,14 +7,17 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 use schemars::JsonSchema;
 use tollgate_core::Kind;
 use tollgate_core::dialect::Layer;
+use tollgate_core::event::ToolCall;
 use tollgate_core::matcher::{Matcher, McpNames, Pattern};
 use tollgate_core::target::Subject;
+use tollgate_core::tools;
 
 use super::super::checks::check_command;
 use super::super::own::is_our_command;
 use super::super::schema::without_null;
 use super::super::{EventName, FileHook, HookFile, Negation};
 use super::EVENTS;
+use super::wire::native;
 use crate::diagnostic::{Code, Report};
 use crate::json::{self, as_object, as_text, name_span, span};
 use crate::names;
@@ -335,7 +338,7 @@ impl Reader<'_> {
         let about_tool = event.kinds.iter().all(|kind| kind.is_about_tool());
         if about_tool {
             self.tool_names(text, at);
-            return Some(matcher.mcp(McpNames::Fused));
+            return Some(in_both_words(text).unwrap_or(matcher).mcp(McpNames::Fused));
         }
         if event.kinds.iter().any(|kind| matches!(kind, Kind::SubagentStart | Kind::SubagentStop)) {
             return Some(matcher);
@@ -373,7 +376,7 @@ impl Reader<'_> {
             self.report
                 .add(Code::NeverMatches, at, "a glob has no `|`: this matches no tool")
                 .help("write a hook for each, or one glob for all: `file_edit_*`");
-        } else if matcher.contains(char::is_whitespace) || matcher.contains(',') {
+        } else if matcher.contains(char::is_whitespace) || has_bare_comma(matcher) {
             self.report
                 .add(Code::NeverMatches, at, "no tool has a space or a comma in its name")
                 .help("write a hook for each tool, or one glob for all");
@@ -397,4 +400,38 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// A glob of Polytoken's tools, and the tools of the table that are these: whoever makes the call, a hook that asks for
+/// `shell_exec` is asked about `run_command`. None where they are none.
+fn in_both_words(glob: &str) -> Option<Matcher> {
+    let pattern = Pattern::glob(glob).ok()?;
+    let is_meant = |tool: &&tools::Tool| {
+        let (native, _) = native(&ToolCall::new(tool.name));
+        native != tool.name && pattern.matches(Subject::named(&native))
+    };
+    let meant = tools::TABLE.iter().filter(is_meant);
+    let names: Vec<_> =
+        meant.flat_map(|tool| std::iter::once(&tool.name).chain(tool.aliases).copied()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    if has_bare_comma(glob) {
+        return None;
+    }
+    let matcher = Matcher::glob(&format!("{{{glob},{}}}", names.join(","))).ok()?;
+    Some(matcher.shown_as(glob))
+}
+
+/// Whether a glob has a comma outside of braces: it is a letter of a name there, and no alternative.
+fn has_bare_comma(glob: &str) -> bool {
+    let mut depth = 0_usize;
+    glob.chars().any(|c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
 }

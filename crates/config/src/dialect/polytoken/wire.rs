@@ -6,12 +6,11 @@ use serde_json::Value;
 use tollgate_core::context::SessionInfo;
 use tollgate_core::event::{
     Args, CompactionPost, CompactionPre, FacetSwitch, ModelPost, ModelPre, Notification,
-    SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, ToolError, ToolPost, ToolPre,
-    TurnStart,
+    SessionStart, Stop, SubagentStart, SubagentStop, ToolCall, TurnStart,
 };
 use tollgate_core::neutral::Neutral;
-use tollgate_core::target::Reading;
-use tollgate_core::{AnyEvent, Dialect, EventRef, Kind};
+use tollgate_core::{AnyEvent, Dialect, EventRef, Kind, tools};
+use tollgate_hosts::polytoken::HOST;
 
 use super::super::{Call, Codec, Decoded, EventName, Output, WireError};
 use super::{EVENTS, Polytoken, outcomes};
@@ -162,15 +161,22 @@ pub fn input_schemas() -> Vec<(&'static str, Schema)> {
 }
 
 /// What a tool of an MCP server is called.
-const MCP: &str = "mcp__";
-const SEPARATOR: &str = "__";
 
 /// The tool's name, as Polytoken has it.
 fn tool_name(call: &ToolCall) -> String {
-    match &call.server {
-        Some(server) if !server.is_empty() => format!("{MCP}{server}{SEPARATOR}{}", call.name),
-        _ => call.name.clone(),
+    native(call).0
+}
+
+/// A call in Polytoken's words: its handlers know its own tools and their arguments, whatever agent the call is of.
+pub(super) fn native(call: &ToolCall) -> (String, Value) {
+    // One edit or several: it has one tool for both.
+    let several = "multi_replace_file_content";
+    let is_several = call.server.is_none() && tools::same(&call.name, several);
+    if is_several {
+        let call = ToolCall { name: "replace_file_content".to_owned(), ..call.clone() };
+        return HOST.native(&call);
     }
+    HOST.native(call)
 }
 
 /// The subject of an event, as Polytoken has it.
@@ -225,10 +231,15 @@ impl Codec for Polytoken {
         };
         let tool =
             |common: Common, call: &ToolCall, output: Option<&Value>, error: Option<&str>| {
+                let (name, input) = native(call);
+                let input = match input {
+                    Value::Object(input) => input,
+                    _ => Args::new(),
+                };
                 to_value(&Tool {
                     common,
-                    tool_name: tool_name(call),
-                    input: call.args.clone(),
+                    tool_name: name,
+                    input,
                     call_id: call.id.clone(),
                     output: output.cloned(),
                     error: error.map(str::to_owned),
@@ -339,14 +350,13 @@ impl Codec for Polytoken {
                 (common, event)
             }
             "pre_tool_use" | "post_tool_use" | "post_tool_use_failure" => {
-                let Tool { common, tool_name, input, call_id, output, error } = read(event, input)?;
-                let call = call(tool_name, input, call_id, common.model_name.clone());
-                let event = match event {
-                    "pre_tool_use" => AnyEvent::from(ToolPre::from(call)),
-                    "post_tool_use" => ToolPost::new(call, output.unwrap_or_default()).into(),
-                    _ => ToolError::new(call, error.unwrap_or_default()).into(),
+                let Tool { common, .. } = read(event, input.clone())?;
+                let told = HOST.read(Some(event), input)?;
+                let part = told.and_then(|told| told.parts.into_iter().next());
+                let Some(part) = part else {
+                    return Err(WireError::new(format!("not an input of {event}")));
                 };
-                (common, event)
+                (common, part.event)
             }
             "stop" => {
                 let Stopping { common, reason, error, execution, idle } = read(event, input)?;
@@ -405,14 +415,6 @@ impl Codec for Polytoken {
     fn encode_answer(&self, event: Kind, answer: &Neutral) -> Result<Output, WireError> {
         outcomes::encode(event, answer)
     }
-}
-
-/// A call by the name it has in Polytoken. Of a server's tool the name stays, as matchers know it,
-/// and every split of it is a way to read it.
-fn call(name: String, args: Args, id: Option<String>, model: Option<String>) -> ToolCall {
-    let readings =
-        name.strip_prefix(MCP).map(|fused| Reading::all_of(fused, SEPARATOR)).unwrap_or_default();
-    ToolCall { name, args, id, model, readings, ..ToolCall::default() }
 }
 
 fn to_value<T: Serialize>(input: &T) -> Value {

@@ -22,7 +22,9 @@
 //! ```
 
 mod apply;
+mod codex;
 mod command;
+mod compare;
 mod error;
 mod file;
 mod find;

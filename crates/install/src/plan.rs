@@ -6,7 +6,7 @@ use similar::TextDiff;
 
 use crate::command::{Call, Registration};
 use crate::settings::{Hook, Settings};
-use crate::target::{Form, JsonForm, Layer, Target};
+use crate::target::{Form, Groups, JsonForm, Layer, Target};
 use crate::toml::Tables;
 use crate::{InstallError, Surroundings, file, scripts};
 
@@ -188,6 +188,15 @@ impl<'a> Document<'a> {
             Self::Json(it) => it.switched_off(text),
             Self::Toml(it) => it.switched_off(text),
         }
+    }
+
+    /// What a hook for a call says itself, and whether it would be in a group.
+    pub(crate) fn entry(&self, call: &Call) -> (serde_json::Map<String, serde_json::Value>, bool) {
+        let (value, group) = match self {
+            Self::Json(it) => (it.entry(call).value(), it.form.groups != Groups::None),
+            Self::Toml(_) => (Tables::value(call), false),
+        };
+        (value.as_object().cloned().unwrap_or_default(), group)
     }
 
     /// A hook for a call, as a value.

@@ -107,6 +107,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "claude",
         title: "Claude Code",
+        asks_for_trust: false,
         programs: &["claude"],
         home: Home::by("CLAUDE_CONFIG_DIR", ".claude"),
         user: Some(at("settings.json", CLAUDE)),
@@ -132,6 +133,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "codex",
         title: "Codex",
+        asks_for_trust: true,
         programs: &["codex"],
         home: Home::by("CODEX_HOME", ".codex"),
         user: Some(at("hooks.json", CODEX)),
@@ -164,6 +166,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "gemini",
         title: "Gemini CLI",
+        asks_for_trust: false,
         programs: &["gemini"],
         home: Home::at(".gemini"),
         user: Some(at("settings.json", GEMINI)),
@@ -186,6 +189,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "copilot",
         title: "GitHub Copilot CLI",
+        asks_for_trust: false,
         programs: &["copilot"],
         home: Home::by("COPILOT_HOME", ".copilot"),
         user: Some(at("hooks/tollgate.json", COPILOT)),
@@ -209,6 +213,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "qwen",
         title: "Qwen Code",
+        asks_for_trust: false,
         programs: &["qwen"],
         home: Home::by("QWEN_HOME", ".qwen"),
         user: Some(at("settings.json", QWEN)),
@@ -230,6 +235,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "kimi",
         title: "Kimi Code",
+        asks_for_trust: false,
         programs: &["kimi"],
         home: Home::by("KIMI_CODE_HOME", ".kimi-code"),
         user: Some(Place { path: "config.toml", form: Form::Toml }),
@@ -246,6 +252,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "droid",
         title: "Factory Droid",
+        asks_for_trust: false,
         programs: &["droid"],
         home: Home::at(".factory"),
         user: Some(at("settings.json", droid(Some("hooks")))),
@@ -267,6 +274,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "cline",
         title: "Cline",
+        asks_for_trust: false,
         programs: &["cline"],
         home: Home::by("CLINE_DIR", ".cline"),
         user: Some(Place { path: "hooks", form: Form::Scripts }),
@@ -285,6 +293,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "opencode",
         title: "OpenCode",
+        asks_for_trust: false,
         programs: &["opencode"],
         home: Home {
             variable: Some("XDG_CONFIG_HOME"),
@@ -305,6 +314,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "cursor",
         title: "Cursor",
+        asks_for_trust: false,
         programs: &["cursor", "cursor-agent"],
         home: Home::at(".cursor"),
         user: Some(at("hooks.json", CURSOR)),
@@ -321,6 +331,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "windsurf",
         title: "Windsurf",
+        asks_for_trust: false,
         programs: &["windsurf"],
         home: Home::at(".codeium/windsurf"),
         user: Some(at("hooks.json", WINDSURF)),
@@ -337,6 +348,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "vscode",
         title: "Visual Studio Code",
+        asks_for_trust: false,
         programs: &["code", "code-insiders"],
         home: Home::by("COPILOT_HOME", ".copilot"),
         user: Some(at("hooks/tollgate-vscode.json", VSCODE)),

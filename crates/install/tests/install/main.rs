@@ -6,6 +6,7 @@
 mod changes;
 mod doctor;
 mod round_trip;
+mod weaker;
 mod wrappers;
 
 use std::fs;

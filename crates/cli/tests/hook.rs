@@ -332,3 +332,12 @@ fn to_go_elsewhere_is_no_way_out() {
     });
     assert_eq!(refused(&run(&mut command, there.to_string().as_bytes())), "no rm here");
 }
+
+/// Hooks of a project that is not there would be none.
+#[test]
+fn a_project_that_is_not_there_is_refused() {
+    let place = Place::new();
+    let output =
+        run(place.tollgate().args(["hook", "claude", "--project", "/nonexistent"]), &place.ls());
+    assert!(refused(&output).contains("/nonexistent"), "{output:?}");
+}

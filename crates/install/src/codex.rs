@@ -141,7 +141,10 @@ mod tests {
             index: (0, 0),
         };
         // Recorded by others with the real program.
-        let post = hook("PostToolUse", "'/Applications/GWT.app/Contents/MacOS/gwtd' hook event PostToolUse");
+        let post = hook(
+            "PostToolUse",
+            "'/Applications/GWT.app/Contents/MacOS/gwtd' hook event PostToolUse",
+        );
         let known = "sha256:9c3ce103f03f0b27a28bc4a30883f7e98a80b5df566b4572fcbb2955ebf5ba62";
         assert_eq!(hash(&post), known);
         let prompt = hook(
@@ -167,7 +170,9 @@ mod tests {
         let hooks = Document::json(codex, form, &path).hooks(&text).unwrap();
         let states: String = hooks
             .iter()
-            .map(|it| format!("[hooks.state.{:?}]\ntrusted_hash = {:?}\n", key(&path, it), hash(it)))
+            .map(|it| {
+                format!("[hooks.state.{:?}]\ntrusted_hash = {:?}\n", key(&path, it), hash(it))
+            })
             .collect();
         std::fs::write(folder.path().join(".codex/config.toml"), states).unwrap();
         assert_eq!(distrusted(codex, Layer::User, &here), [""; 0]);

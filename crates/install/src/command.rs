@@ -156,7 +156,9 @@ pub(crate) fn is_ours(host: &str, line: &str) -> bool {
 /// The program that a line of ours calls.
 fn program_in(host: &str, line: &str) -> Option<String> {
     let words = words::split(line)?;
-    let at = words.windows(2).position(|pair| matches!(pair, [hook, name] if hook == "hook" && name == host))?;
+    let at = words
+        .windows(2)
+        .position(|pair| matches!(pair, [hook, name] if hook == "hook" && name == host))?;
     words.get(at.checked_sub(1)?).cloned()
 }
 

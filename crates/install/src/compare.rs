@@ -41,7 +41,8 @@ pub(crate) fn weaker(
         None if group => all.push("it is in no group".to_owned()),
         _ => {}
     }
-    let of_group = hook.group.iter().flatten().filter(|(key, is)| !(*key == "matcher" && is_all(is)));
+    let of_group =
+        hook.group.iter().flatten().filter(|(key, is)| !(*key == "matcher" && is_all(is)));
     for (key, is) in of_entry.chain(of_group) {
         if !FOR_PEOPLE.contains(&key.as_str()) {
             all.push(format!("`{key}` is {is}"));

@@ -223,8 +223,8 @@ impl Examination<'_> {
             match hook.command {
                 Some(ref command) if hook.ours => {
                     let call = self.call(&hook.event);
-                    let is_current = call.as_ref().map(|it| document.value(it)).as_ref()
-                        == Some(&hook.whole);
+                    let is_current =
+                        call.as_ref().map(|it| document.value(it)).as_ref() == Some(&hook.whole);
                     let weaker = call.map(|call| {
                         let (expected, group) = document.entry(&call);
                         compare::weaker(&hook, &call, &expected, group)

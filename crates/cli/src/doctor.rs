@@ -188,8 +188,14 @@ impl LayerReport {
         if !report.installed {
             return report;
         }
-        let again =
-            format!("`tollgate install {} --{}` puts it right", found.target.name, installed.layer);
+        // Who has it by its bare name wants it so.
+        let mut programs = installed.commands.iter().filter_map(|it| it.program.as_deref());
+        let bare = programs.find(|it| !it.contains('/'));
+        let bare = bare.map(|it| format!(" --program {it}")).unwrap_or_default();
+        let again = format!(
+            "`tollgate install {} --{}{bare}` puts it right",
+            found.target.name, installed.layer
+        );
         // Wherever it stands, it is for all layers.
         for (path, setting) in found.layers.iter().flat_map(|layer| &layer.switched_off) {
             report.problems.push(format!("{} turns hooks off: `{setting}`", shown(path)));
@@ -252,8 +258,12 @@ impl LayerReport {
         let mut all: Vec<(String, Vec<&str>)> = Vec::new();
         for weak in gates().filter(is_weak) {
             let mut how = weak.weaker.join(", ");
+            let of_tool = |host: &Host| {
+                use tollgate_core::Kind::{ToolPost, ToolPre};
+                host.event(&weak.event).is_some_and(|it| matches!(it.kind, ToolPre | ToolPost))
+            };
             let left_out = match (host, &weak.matcher) {
-                (Some(host), Some(matcher)) => cover::left_out(host, matcher),
+                (Some(host), Some(matcher)) if of_tool(host) => cover::left_out(host, matcher),
                 _ => Vec::new(),
             };
             if !left_out.is_empty() {
@@ -270,8 +280,10 @@ impl LayerReport {
             }
         }
         for (how, events) in all {
+            let are = if events.len() == 1 { "is" } else { "are" };
             let events = events.join(", ");
-            self.problems.push(format!("{events} is not what this version writes: {how}; {again}"));
+            self.problems
+                .push(format!("{events} {are} not what this version writes: {how}; {again}"));
         }
     }
 

@@ -264,7 +264,11 @@ fn a_project_may_name_the_program_by_its_bare_name() {
     assert!(!said.contains("--program"), "{said}");
     let settings = fs::read_to_string(place.path("project/.claude/settings.json")).unwrap();
     assert!(settings.contains("\"command\": \"tollgate\""), "{settings}");
-    place.fails("the program is not there: `tollgate`");
+    let said = place.fails("the program is not there: `tollgate`");
+    assert!(
+        said.contains("`tollgate install claude --project --program tollgate` puts it right"),
+        "{said}"
+    );
     let (code, said) = place.run(&["install", "claude", "--program", "a b"]);
     assert_eq!(code, Some(1), "{said}");
     place.run(&["uninstall", "claude"]);

@@ -5,6 +5,7 @@
 //! `[projects]` for each project whether its folder is read at all.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ring::digest::{SHA256, digest};
@@ -114,8 +115,10 @@ fn hash(hook: &Hook) -> String {
     let is_matched = !matches!(&*label, "user_prompt_submit" | "stop");
     whole.extend(matcher.filter(|_| is_matched).map(|matcher| ("matcher", matcher.clone())));
     let bytes = digest(&SHA256, json!(whole).to_string().as_bytes());
-    let hex: String = bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    bytes.as_ref().iter().fold("sha256:".to_owned(), |mut hash, byte| {
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    })
 }
 
 #[cfg(test)]
@@ -168,12 +171,9 @@ mod tests {
         let Form::Json(form) = codex.place_of(Layer::User).unwrap().form else { unreachable!() };
         let text = std::fs::read_to_string(&path).unwrap();
         let hooks = Document::json(codex, form, &path).hooks(&text).unwrap();
-        let states: String = hooks
-            .iter()
-            .map(|it| {
-                format!("[hooks.state.{:?}]\ntrusted_hash = {:?}\n", key(&path, it), hash(it))
-            })
-            .collect();
+        let state =
+            |it| format!("[hooks.state.{:?}]\ntrusted_hash = {:?}", key(&path, it), hash(it));
+        let states = hooks.iter().map(state).collect::<Vec<_>>().join("\n");
         std::fs::write(folder.path().join(".codex/config.toml"), states).unwrap();
         assert_eq!(distrusted(codex, Layer::User, &here), [""; 0]);
     }

@@ -13,13 +13,13 @@ pub(super) fn left_out(host: &Host, matcher: &str) -> Vec<&'static str> {
         "copilot" => Regex::new(&format!("^(?:{matcher})$")),
         _ => Regex::new(matcher),
     };
-    let matches = |tool: &str| match &pattern {
+    let is_asked = |tool: &str| match &pattern {
         _ if by_name => names.contains(&tool),
         Ok(pattern) => pattern.is_match(tool),
         // What is no pattern never matches.
         Err(_) => false,
     };
-    host.tools.iter().map(|tool| tool.native).filter(|tool| !matches(tool)).collect()
+    host.tools.iter().map(|tool| tool.native).filter(|tool| !is_asked(tool)).collect()
 }
 
 /// Names, in a sentence: the first few.

@@ -14,34 +14,33 @@ use crate::out::count;
 pub(super) fn problems(host: &str, project: &Path) -> Vec<String> {
     let places = Places::of_this_process(Some(project.to_owned()));
     let loaded = load(&Setup::new(places).scripts(Starlark::new()).without(run_by(host)));
-    let in_state = |state| loaded.files.iter().filter(|file| file.state == state).count();
     let mut problems = Vec::new();
-    let mut say = |state, what: &str| match in_state(state) {
-        0 => {}
-        1 => problems.push(format!("1 hook file {}", what.replace("[are]", "is"))),
-        many => {
-            problems.push(format!("{} {}", count(many, "hook file"), what.replace("[are]", "are")))
+    let mut say = |state, whose: &str, what: &str| {
+        let files = loaded.files.iter().filter(|file| file.state == state).count();
+        let are = if files == 1 { "is" } else { "are" };
+        if files > 0 {
+            problems.push(format!("{} {whose} {are} {what}", count(files, "hook file")));
         }
+        files > 0
     };
-    say(
+    let is_changed = say(
         FileState::Changed,
-        "of this project [are] not what was trusted, so what hooks in there could refuse is refused: `tollgate trust`",
+        "of this project",
+        "not what was trusted, so what hooks in there could refuse is refused: `tollgate trust`",
+    );
+    let is_broken = say(
+        FileState::Broken,
+        "here",
+        "broken, so what hooks in there could refuse is refused: `tollgate check`",
     );
     say(
-        FileState::Broken,
-        "here [are] broken, so what hooks in there could refuse is refused: `tollgate check`",
+        FileState::Untrusted,
+        "of this project",
+        "not trusted, so hooks in there do not run: `tollgate trust`",
     );
     // What is broken besides is what Tollgate itself goes by.
-    if problems.is_empty() && !loaded.is_sound {
+    if !loaded.is_sound && !is_changed && !is_broken {
         problems.push("Tollgate's own settings are broken: `tollgate check`".to_owned());
-    }
-    let untrusted = in_state(FileState::Untrusted);
-    if untrusted > 0 {
-        let what = if untrusted == 1 { "is" } else { "are" };
-        problems.push(format!(
-            "{} of this project {what} not trusted, so hooks in there do not run: `tollgate trust`",
-            count(untrusted, "hook file")
-        ));
     }
     problems
 }

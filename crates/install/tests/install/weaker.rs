@@ -152,7 +152,7 @@ fn codex_is_asked_what_it_trusts() {
             let key = format!("{}:{}:0:0", hooks.display(), label(it.event));
             format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"{hash}\"\n{enabled}\n")
         });
-        fs::write(home.join("config.toml"), all.collect::<String>()).unwrap();
+        fs::write(home.join("config.toml"), all.collect::<Vec<_>>().join("\n")).unwrap();
     };
     state("sha256:00", "");
     assert_eq!(of_user().len(), 1);

@@ -30,6 +30,7 @@ use tollgate_hosts::{self as hosts, Choices, Form, Host, Incoming, Output, Reply
 use tollgate_starlark::Starlark;
 
 use crate::dispatch::{Input, Ready};
+use crate::problem::Problem;
 
 /// Answer one hook call of another agent: reads its payload on standard input
 #[derive(Debug, clap::Args)]
@@ -237,10 +238,10 @@ fn complete(host: &Host, input: &mut Value) {
     }
 }
 
-fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, crate::problem::Problem> {
+fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     let places = Places::of_this_process(None);
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let project = project(args, incoming, state.as_deref());
+    let project = project(args, incoming, state.as_deref())?;
     let places = Places { project: Some(project), ..places };
     let mut setup = Setup::new(places).scripts(Starlark::new());
     // As a session begins, the person is told what is wrong with any of the files.
@@ -312,16 +313,21 @@ fn carried(mut event: AnyEvent, before: Option<&AnyOutcome>) -> AnyEvent {
 }
 
 /// The project that the agent works on: what it was started for counts, not where it has gone since.
-fn project(args: &Args, incoming: &Incoming, state: Option<&Path>) -> PathBuf {
+fn project(args: &Args, incoming: &Incoming, state: Option<&Path>) -> Result<PathBuf, Problem> {
     if let Some(project) = &args.project {
-        return project.clone();
+        // Nowhere no hooks are in force.
+        if !project.is_dir() {
+            let message = format!("`--project {}` is no directory", project.display());
+            return Err(Problem::new(message).help("name the directory of a project, or none"));
+        }
+        return Ok(project.clone());
     }
     let variable = |name: &&str| env::var_os(name).map(PathBuf::from);
     let said = incoming.host.project_variables.iter().find_map(variable);
     if let Some(said) = said.filter(|path| path.is_absolute() && path.is_dir()) {
-        return Places::project_of(&said);
+        return Ok(Places::project_of(&said));
     }
     let here = incoming.cwd.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
     let here = here.or_else(|| env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
-    session::project(incoming, state, Places::project_of(&here))
+    Ok(session::project(incoming, state, Places::project_of(&here)))
 }

@@ -1,11 +1,13 @@
 //! `tollgate install` and `tollgate uninstall`
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use serde::Serialize;
 use tollgate_config::layers::Places;
+use tollgate_config::load::survey;
+use tollgate_config::trust::{Store, TrustState};
 use tollgate_install::{
     self as installer, Applied, Layer, Plan, Registration, Surroundings, Target,
 };
@@ -23,6 +25,7 @@ Examples:
   tollgate install codex --user          # for everything you do on this machine
   tollgate install gemini --dry-run      # what would be changed
   tollgate install antigravity --all-tools
+  tollgate install claude --program tollgate    # for a project that is worked on on several machines
 
 What else is in a file stays as it is, to the byte, and what was in it is kept beside it. A file that
 cannot be read is not touched. `tollgate doctor` tells whether it holds; `tollgate uninstall HOST`
@@ -36,6 +39,10 @@ pub(crate) struct InstallArgs {
     /// about each call that no hook has an opinion about)
     #[arg(long)]
     all_tools: bool,
+    /// The program that is written: a path, or a bare name to be found on the PATH of whoever runs the agent
+    /// [default: the whole path of this one]
+    #[arg(long, value_name = "NAME")]
+    program: Option<PathBuf>,
 }
 
 /// Take Tollgate out of another agent's configuration again
@@ -91,7 +98,7 @@ struct Report {
     files: Vec<FileReport>,
     /// Tools that the agent does not ask about.
     not_asked_about: Vec<&'static str>,
-    needs: Vec<&'static str>,
+    needs: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -102,19 +109,42 @@ struct FileReport {
 }
 
 pub(crate) fn install(args: &InstallArgs, out: &mut Out) -> Result<Exit, Problem> {
-    let (layer, here) = args.common.place()?;
-    let mut events = installer::registrations(args.common.host)?;
+    let (layer, mut here) = args.common.place()?;
+    let host = args.common.host;
+    let mut needs: Vec<_> = host.needs(layer).into_iter().map(str::to_owned).collect();
+    match &args.program {
+        Some(program) => here.program.clone_from(program),
+        // What is written for everybody is of this machine. It is the surest, and closed where it is missing.
+        None if layer == Layer::Project => needs.push(format!(
+            "this names {}, so who has Tollgate elsewhere has every call refused: `tollgate install {} --program \
+             tollgate` writes the bare name, for each to find on their own PATH",
+            here.program.display(),
+            host.name
+        )),
+        None => {}
+    }
+    let mut events = installer::registrations(host)?;
     if args.all_tools {
         events = events.into_iter().map(Registration::for_all_tools).collect();
     }
-    let plan = installer::install_for(args.common.host, layer, &here, &events)?;
-    args.common.carry_out(&plan, layer, true, out)
+    let plan = installer::install_for(host, layer, &here, &events)?;
+    args.common.carry_out(&plan, layer, &here, Some(needs), out)
 }
 
 pub(crate) fn uninstall(args: &UninstallArgs, out: &mut Out) -> Result<Exit, Problem> {
     let (layer, here) = args.common.place()?;
     let plan = installer::uninstall(args.common.host, layer, &here)?;
-    args.common.carry_out(&plan, layer, false, out)
+    args.common.carry_out(&plan, layer, &here, None, out)
+}
+
+/// Whether the project is trusted as it is.
+fn is_trusted(project: &Path) -> bool {
+    let places = Places::of_this_process(Some(project.to_owned()));
+    let store = places.trust.as_ref().and_then(|path| Store::open(path).ok());
+    match (store, survey(&places)) {
+        (Some(store), Ok(survey)) => matches!(store.state(&survey), TrustState::Trusted(_)),
+        _ => false,
+    }
 }
 
 /// Where agents, projects and this program are.
@@ -156,11 +186,22 @@ impl Common {
         &self,
         plan: &Plan,
         layer: Layer,
-        puts_in: bool,
+        here: &Surroundings,
+        needs: Option<Vec<String>>,
         out: &mut Out,
     ) -> Result<Exit, Problem> {
+        let puts_in = needs.is_some();
+        let mut needs = needs.unwrap_or_default();
+        let was_trusted = !self.dry_run && !plan.is_empty() && is_trusted(&here.project);
         let applied = if self.dry_run { Vec::new() } else { plan.apply()? };
-        let needs = if puts_in { self.host.needs(layer) } else { Vec::new() };
+        // What hooks in there could refuse is refused until then, and nobody would know why.
+        if was_trusted && !is_trusted(&here.project) {
+            needs.push(
+                "this project was trusted as it was before: look at what has changed and trust it again, \
+                 `tollgate trust`"
+                    .to_owned(),
+            );
+        }
         if self.json {
             let backup = |path: &PathBuf| {
                 applied.iter().find(|done| done.path == *path).and_then(|done| done.backup.clone())

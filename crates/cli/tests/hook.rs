@@ -484,3 +484,12 @@ fn tollgate_is_no_hook_of_itself() {
         assert!(removed.status.success() && !place.path("project").join(file).exists());
     }
 }
+
+/// Hooks of a project that is not there would be none.
+#[test]
+fn a_project_that_is_not_there_is_refused() {
+    let place = Place::new();
+    let output =
+        run(place.tollgate().args(["hook", "claude", "--project", "/nonexistent"]), &place.ls());
+    assert!(refused(&output).contains("/nonexistent"), "{output:?}");
+}

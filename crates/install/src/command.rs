@@ -110,7 +110,7 @@ impl Call {
         let deadline = if timeout > 2 * MARGIN { timeout - MARGIN } else { (timeout / 2).max(1) };
         let written = program.to_str().filter(|text| !text.contains(['\n', '\r', '\0']));
         let program = match written {
-            Some(text) if program.is_absolute() => text.to_owned(),
+            Some(text) if program.is_absolute() || is_bare(text) => text.to_owned(),
             _ => return Err(InstallError::Program(program.to_path_buf())),
         };
         let seconds = deadline.to_string();
@@ -132,6 +132,12 @@ impl Call {
         let words = words.chain(self.arguments.iter().map(String::as_str));
         words.map(words::quote).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Whether a program is named by one word, for whoever runs it to find on their path.
+fn is_bare(program: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.+".contains(c);
+    program.starts_with(|c: char| c.is_ascii_alphanumeric()) && program.chars().all(is_plain)
 }
 
 /// A refusal in the host's own way, and the script that gives it.
@@ -157,6 +163,15 @@ pub(crate) fn is_ours(host: &str, line: &str) -> bool {
         [program, arguments @ ..] => is_ours_direct(host, program, arguments),
         [] => false,
     }
+}
+
+/// The program that a line of ours calls.
+fn program_in(host: &str, line: &str) -> Option<String> {
+    let words = words::split(line)?;
+    let at = words
+        .windows(2)
+        .position(|pair| matches!(pair, [hook, name] if hook == "hook" && name == host))?;
+    words.get(at.checked_sub(1)?).cloned()
 }
 
 /// Whether a program with these arguments is a call of Tollgate for this host.
@@ -224,6 +239,15 @@ impl CommandLine {
             }
             Self::Script(path) => Some(("/bin/bash".into(), vec![path.into()])),
             Self::Plugin(_) => None,
+        }
+    }
+
+    /// The program that a hook of ours for this host calls, where the command tells.
+    pub(crate) fn calls(&self, host: &str) -> Option<String> {
+        match self {
+            Self::Direct { program, .. } => Some(program.clone()),
+            Self::Shell { line, .. } => program_in(host, line),
+            Self::Script(_) | Self::Plugin(_) => None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::InstallError;
 use crate::command::{self, Call, CommandLine};
@@ -33,7 +33,7 @@ impl Entries<'_> {
     /// All hooks of a text.
     pub(crate) fn hooks(&self, text: &str) -> Result<Vec<Hook>, InstallError> {
         let root = self.parse(text)?;
-        let hook = |element: &ast::Value<'_>| {
+        let hook = |(place, element): (usize, &ast::Value<'_>)| {
             let ast::Value::Object(entry) = element else { return None };
             let line = line(element);
             let ours = line.as_deref().is_some_and(|line| command::is_ours(self.target.name, line));
@@ -43,9 +43,12 @@ impl Entries<'_> {
                 ours,
                 matcher: None,
                 whole: json::value(element),
+                entry: flat(json::value(element)),
+                group: None,
+                index: (place, 0),
             })
         };
-        Ok(root.elements.iter().filter_map(hook).collect())
+        Ok(root.elements.iter().enumerate().filter_map(hook).collect())
     }
 
     /// What of a text turns hooks of the person off: a project's file may have their names with a `!`.
@@ -70,6 +73,11 @@ impl Entries<'_> {
             plain("event", event.to_owned()),
             ("handler".to_owned(), handler),
         ])
+    }
+
+    /// What it says, with what its handler says.
+    pub(crate) fn entry(call: &Call) -> Map<String, Value> {
+        flat(Self::element(call).value())
     }
 
     /// The text with hooks for these calls behind whatever is there.
@@ -116,6 +124,15 @@ impl Entries<'_> {
     fn is_ours(&self, element: &ast::Value<'_>) -> bool {
         line(element).is_some_and(|line| command::is_ours(self.target.name, &line))
     }
+}
+
+/// The fields of a hook and of its handler as one, so that each can be compared.
+fn flat(hook: Value) -> Map<String, Value> {
+    let Value::Object(mut fields) = hook else { return Map::new() };
+    if let Some(Value::Object(handler)) = fields.remove("handler") {
+        fields.extend(handler);
+    }
+    fields
 }
 
 /// The command of a hook.

@@ -34,8 +34,8 @@ pub enum InstallError {
     },
     /// The program cannot be named in a configuration.
     #[error(
-        "`{}` cannot be written into a configuration: the path of the program has to be absolute, in UTF-8, \
-         and in one line",
+        "`{}` cannot be written into a configuration: the program has to be a bare name, or a path that is \
+         absolute, in UTF-8, and in one line",
         .0.display()
     )]
     Program(PathBuf),
@@ -77,6 +77,25 @@ pub enum InstallError {
 }
 
 impl InstallError {
+    /// What is wrong, without what becomes of a change: for who only looks.
+    ///
+    /// ```
+    /// use tollgate_install::InstallError;
+    ///
+    /// let path = "/a/settings.json".into();
+    /// let error = InstallError::Refused { path, problem: "it is not a file".into() };
+    /// assert_eq!(error.problem(), "/a/settings.json: it is not a file");
+    /// ```
+    pub fn problem(&self) -> String {
+        match self {
+            Self::Content { path, line, column, problem, .. } => {
+                format!("{}:{line}:{column}: {problem}", path.display())
+            }
+            Self::Refused { path, problem } => format!("{}: {problem}", path.display()),
+            other => other.to_string(),
+        }
+    }
+
     /// A place in a text that its host, or Tollgate, can do nothing with.
     pub(crate) fn content(
         path: &Path,

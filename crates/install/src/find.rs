@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::command::{Call, CommandLine, Registration};
 use crate::plan::{Document, our_scripts, registrations};
 use crate::target::{Form, Groups, JsonForm, Layer, Place, Target};
-use crate::{InstallError, Surroundings, file, scripts};
+use crate::{InstallError, Surroundings, codex, compare, file, scripts};
 
 /// An agent.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub struct Installed {
     pub switched_off: Vec<(PathBuf, &'static str)>,
     /// Tools that the host does not ask Tollgate about, by the matcher that it is registered with.
     pub uncovered: Vec<&'static str>,
+    /// Why the host does not run the hooks all the same, as far as it keeps a record of it, in words.
+    pub distrusted: Vec<String>,
     /// Files that cannot be read, by us or by the host.
     pub problems: Vec<InstallError>,
 }
@@ -50,10 +52,16 @@ pub struct Configured {
     pub gate: bool,
     /// As the host runs it.
     pub command: CommandLine,
-    /// Which tools it is for, where its configuration says so.
-    pub matcher: Option<String>,
     /// Whether it is what would be written now.
     pub is_current: bool,
+    /// The program that it calls, where that can be told.
+    pub program: Option<String>,
+    /// Whether that program is there.
+    pub is_there: bool,
+    /// How it is weaker than what would be written now, in words: asked about less, or not heard.
+    pub weaker: Vec<String>,
+    /// Which tools it is asked about, in the host's words, where that is not all of them.
+    pub matcher: Option<String>,
 }
 
 /// A hook of somebody else.
@@ -161,6 +169,7 @@ impl Examination<'_> {
             others: Vec::new(),
             switched_off: Vec::new(),
             uncovered: Vec::new(),
+            distrusted: Vec::new(),
             problems: Vec::new(),
         };
         let result = match place.form {
@@ -171,6 +180,9 @@ impl Examination<'_> {
             Form::Plugin => self.plugin(&path, &mut installed),
         };
         installed.problems.extend(result.err());
+        if self.target.asks_for_trust && installed.is_installed() {
+            installed.distrusted = codex::distrusted(self.target, self.layer, self.here);
+        }
         for (layer, place) in self.target.also {
             if *layer == self.layer {
                 let result = self.document(&base.join(place.path), place, &mut installed);
@@ -193,8 +205,12 @@ impl Examination<'_> {
     }
 
     fn call(&self, event: &str) -> Option<Call> {
+        self.call_of(&self.here.program, event)
+    }
+
+    fn call_of(&self, program: &Path, event: &str) -> Option<Call> {
         let registration = self.events.iter().find(|it| it.event == event)?;
-        Call::new(self.target, &self.here.program, *registration).ok()
+        Call::new(self.target, program, *registration).ok()
     }
 
     fn is_gate(&self, event: &str) -> bool {
@@ -225,18 +241,35 @@ impl Examination<'_> {
         }
         for hook in document.hooks(&text)? {
             match hook.command {
-                Some(command) if hook.ours => {
-                    let matcher = hook.matcher;
-                    // Which tools it is for is the person's to say.
-                    let expected = self.call(&hook.event).map(|mut call| {
-                        call.matcher.clone_from(&matcher);
-                        document.value(&call)
+                Some(ref command) if hook.ours => {
+                    let mut call = self.call(&hook.event);
+                    let is_matched = matches!(
+                        place.form,
+                        Form::Json(JsonForm { groups: Groups::Matched(_), .. })
+                    );
+                    if let Some(call) = call.as_mut().filter(|_| is_matched) {
+                        // Which tools it is for is the person's to say.
+                        call.matcher.clone_from(&hook.matcher);
+                    }
+                    let is_current =
+                        call.as_ref().map(|it| document.value(it)).as_ref() == Some(&hook.whole);
+                    let weaker = call.map(|call| {
+                        let (expected, group) = document.entry(&call);
+                        compare::weaker(&hook, &call, &expected, group)
                     });
-                    let is_current = expected.as_ref() == Some(&hook.whole);
-                    let gate = self.is_gate(&hook.event);
-                    let event = hook.event;
-                    let hook = Configured { event, gate, command, matcher, is_current };
-                    installed.commands.push(hook);
+                    let matcher =
+                        if is_matched { hook.matcher.clone() } else { compare::matcher(&hook) };
+                    let program = command.calls(self.target.name);
+                    installed.commands.push(Configured {
+                        gate: self.is_gate(&hook.event),
+                        command: command.clone(),
+                        is_current,
+                        is_there: program.as_ref().is_none_or(|it| self.here.has_program(it)),
+                        program,
+                        weaker: weaker.unwrap_or_default(),
+                        matcher,
+                        event: hook.event,
+                    });
                 }
                 command => installed.others.push(self.other(path, &hook.event, command)),
             }
@@ -247,16 +280,9 @@ impl Examination<'_> {
     fn scripts(&self, folder: &Path, installed: &mut Installed) -> Result<(), InstallError> {
         for (path, text) in our_scripts(folder)? {
             let event = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let folders = scripts::folders(&text).unwrap_or_default();
-            let call = self.call(event);
-            installed.commands.push(Configured {
-                event: event.to_owned(),
-                gate: self.is_gate(event),
-                is_current: call
-                    .is_some_and(|call| scripts::script(self.target, &call, folders) == text),
-                matcher: None,
-                command: CommandLine::Script(path),
-            });
+            let write = |call: &Call, folders| scripts::script(self.target, call, folders);
+            let command = CommandLine::Script(path.clone());
+            installed.commands.push(self.file(event, event, command, &text, write));
         }
         // Of the others those count that have the name of an event: they are in our place.
         for event in self.events {
@@ -272,16 +298,43 @@ impl Examination<'_> {
 
     fn plugin(&self, path: &Path, installed: &mut Installed) -> Result<(), InstallError> {
         let Some(text) = file::read_text(path)? else { return Ok(()) };
-        let Some(folders) = scripts::folders(&text) else { return Ok(()) };
-        let call = self.events.first().and_then(|event| self.call(event.event));
-        let expected = call.map(|call| scripts::plugin(self.target, &call, folders));
-        installed.commands.push(Configured {
-            event: "plugin".to_owned(),
-            gate: true,
-            command: CommandLine::Plugin(path.to_path_buf()),
-            matcher: None,
-            is_current: expected.as_deref() == Some(&*text),
-        });
+        if scripts::folders(&text).is_none() {
+            return Ok(());
+        }
+        let first = self.events.first().map(|event| event.event).unwrap_or_default();
+        let write = |call: &Call, folders| scripts::plugin(self.target, call, folders);
+        let command = CommandLine::Plugin(path.to_path_buf());
+        let plugin = self.file("plugin", first, command, &text, write);
+        installed.commands.push(Configured { gate: true, ..plugin });
         Ok(())
+    }
+
+    /// A file of ours, and whether it is as it would be written: with the program that it names itself.
+    fn file(
+        &self,
+        name: &str,
+        event: &str,
+        command: CommandLine,
+        text: &str,
+        write: impl Fn(&Call, usize) -> String,
+    ) -> Configured {
+        let folders = scripts::folders(text).unwrap_or_default();
+        let is = |call: Option<Call>| call.is_some_and(|call| write(&call, folders) == text);
+        let program = scripts::program(text);
+        let as_named = program.as_ref().and_then(|it| self.call_of(Path::new(it), event));
+        let mut weaker = Vec::new();
+        if !is(as_named) {
+            weaker.push("the file is not the one of this version".to_owned());
+        }
+        Configured {
+            event: name.to_owned(),
+            gate: self.is_gate(name),
+            command,
+            is_current: is(self.call(event)),
+            is_there: program.as_ref().is_none_or(|it| self.here.has_program(it)),
+            program,
+            weaker,
+            matcher: None,
+        }
     }
 }

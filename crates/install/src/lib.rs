@@ -22,7 +22,9 @@
 //! ```
 
 mod apply;
+mod codex;
 mod command;
+mod compare;
 mod entries;
 mod error;
 mod file;

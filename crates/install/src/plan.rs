@@ -227,6 +227,16 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// What a hook for a call says itself, and whether it would be in a group.
+    pub(crate) fn entry(&self, call: &Call) -> (serde_json::Map<String, serde_json::Value>, bool) {
+        let (value, group) = match self {
+            Self::Json(it) => (it.entry(call).value(), it.is_grouped(call)),
+            Self::Entries(_) => return (Entries::entry(call), false),
+            Self::Toml(_) => (Tables::value(call), false),
+        };
+        (value.as_object().cloned().unwrap_or_default(), group)
+    }
+
     /// A hook for a call, as a value.
     pub(crate) fn value(&self, call: &Call) -> serde_json::Value {
         match self {

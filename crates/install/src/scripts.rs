@@ -25,6 +25,20 @@ pub(crate) fn folders(text: &str) -> Option<usize> {
     number.trim().trim_end_matches('.').parse().ok()
 }
 
+/// The program that a file of ours calls.
+pub(crate) fn program(text: &str) -> Option<String> {
+    let of_script = || {
+        let line = text.lines().find_map(|line| line.strip_prefix("tollgate="))?;
+        words::split(line)?.into_iter().next()
+    };
+    let of_plugin = || {
+        let line = text.lines().find_map(|line| line.strip_prefix("const COMMAND = "))?;
+        let command: Vec<String> = serde_json::from_str(line).ok()?;
+        command.into_iter().next()
+    };
+    of_script().or_else(of_plugin)
+}
+
 /// A script for an event of Cline. It goes by what is printed alone, so what is no answer has to be turned
 /// into one; and what was printed before the end is dropped.
 pub(crate) fn script(target: &Target, call: &Call, folders: usize) -> String {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::InstallError;
 use crate::command::{self, Call, CommandLine};
@@ -26,6 +26,12 @@ pub(crate) struct Hook {
     pub(crate) matcher: Option<String>,
     /// All of it, with its group where it is the only one in it.
     pub(crate) whole: Value,
+    /// What it says itself.
+    pub(crate) entry: Map<String, Value>,
+    /// What its group says besides; none where it is in none.
+    pub(crate) group: Option<Map<String, Value>>,
+    /// Its place among the elements of the event, and in its group.
+    pub(crate) index: (usize, usize),
 }
 
 /// A file of hooks.
@@ -41,8 +47,26 @@ type Chain = Vec<(Items, usize)>;
 impl Settings<'_> {
     /// All hooks of a text.
     pub(crate) fn hooks(&self, text: &str) -> Result<Vec<Hook>, InstallError> {
+        if is_blank(text) {
+            return Ok(Vec::new());
+        }
         let root = json::parse(self.path, text, self.form.syntax)?;
-        let hooks = self.located(&root).into_iter().map(|hook| Hook {
+        Ok(self.located(&root).into_iter().map(|hook| self.hook(&hook)).collect())
+    }
+
+    fn hook(&self, hook: &Located<'_, '_>) -> Hook {
+        let group = match hook.element {
+            ast::Value::Object(group) if hook.grouped => {
+                let mut group = json::plain(group);
+                group.remove("hooks");
+                Some(group)
+            }
+            _ => None,
+        };
+        let place = |back: usize| {
+            hook.chain.iter().rev().nth(back).map(|(_, index)| *index).unwrap_or_default()
+        };
+        Hook {
             event: hook.event.to_owned(),
             command: self.command(hook.entry),
             ours: self.is_ours(hook.entry),
@@ -52,12 +76,17 @@ impl Settings<'_> {
             } else {
                 Value::Object(json::plain(hook.entry))
             },
-        });
-        Ok(hooks.collect())
+            entry: json::plain(hook.entry),
+            group,
+            index: if hook.grouped { (place(1), place(0)) } else { (place(0), 0) },
+        }
     }
 
     /// What of a text turns hooks off.
     pub(crate) fn switched_off(&self, text: &str) -> Result<Vec<&'static str>, InstallError> {
+        if is_blank(text) {
+            return Ok(Vec::new());
+        }
         let root = Value::Object(json::plain(&json::parse(self.path, text, self.form.syntax)?));
         let is_off = |switch: &&Switch| root.pointer(switch.at).is_some_and(|it| switch.is_off(it));
         Ok(self.target.switches.iter().filter(is_off).map(|switch| switch.at).collect())
@@ -65,6 +94,10 @@ impl Settings<'_> {
 
     /// The text with hooks for these calls, beside whatever is there.
     pub(crate) fn with(&self, text: &str, calls: &[Call]) -> Result<String, InstallError> {
+        if is_blank(text) {
+            // Before what is ours, so that it is known for what was there: a new file has nothing there.
+            return Ok(format!("\n{text}{}", self.new_file(calls)));
+        }
         let mut text = text.to_owned();
         for call in calls {
             text = self.with_one(&text, call)?;
@@ -96,6 +129,9 @@ impl Settings<'_> {
 
     /// The text without ours. None where all of it was ours.
     pub(crate) fn without(&self, text: &str) -> Result<Option<String>, InstallError> {
+        if is_blank(text) {
+            return Ok(Some(text.to_owned()));
+        }
         let mut text = text.to_owned();
         for _ in 0..=MOST {
             let root = json::parse(self.path, &text, self.form.syntax)?;
@@ -108,7 +144,8 @@ impl Settings<'_> {
                 chain.pop();
             }
             if chain.len() == 1 && self.is_new_file(&text, &root) {
-                return Ok(None);
+                let before = text.get(..root.start()).unwrap_or_default();
+                return Ok(before.strip_prefix('\n').map(str::to_owned));
             }
             let Some((items, index)) = chain.last() else { return Ok(Some(text)) };
             text = splice::remove(&text, items, *index);
@@ -119,6 +156,36 @@ impl Settings<'_> {
 
     /// A hook for a call, as it is written.
     pub(crate) fn element(&self, call: &Call) -> Node {
+        let entry = self.entry(call);
+        let hooks = |entry| ("hooks".to_owned(), Node::List(vec![entry]));
+        match self.form.groups {
+            Groups::None => entry,
+            Groups::Bare => Node::Object(vec![hooks(entry)]),
+            Groups::EmptyMatcher => {
+                let matcher = ("matcher".to_owned(), Node::Plain(json!("")));
+                Node::Object(vec![matcher, hooks(entry)])
+            }
+            Groups::Matched(_) => match self.matcher(call) {
+                Some(matcher) => {
+                    let matcher = ("matcher".to_owned(), Node::Plain(json!(matcher)));
+                    Node::Object(vec![matcher, hooks(entry)])
+                }
+                None => entry,
+            },
+        }
+    }
+
+    /// Whether a hook for a call is in a group.
+    pub(crate) fn is_grouped(&self, call: &Call) -> bool {
+        match self.form.groups {
+            Groups::None => false,
+            Groups::Bare | Groups::EmptyMatcher => true,
+            Groups::Matched(_) => self.matcher(call).is_some(),
+        }
+    }
+
+    /// The same without its group.
+    pub(crate) fn entry(&self, call: &Call) -> Node {
         let mut pairs = Vec::new();
         for field in self.form.fields {
             let mut put =
@@ -140,23 +207,7 @@ impl Settings<'_> {
                 Field::WhenGate(..) => {}
             }
         }
-        let entry = Node::Object(pairs);
-        let hooks = |entry| ("hooks".to_owned(), Node::List(vec![entry]));
-        match self.form.groups {
-            Groups::None => entry,
-            Groups::Bare => Node::Object(vec![hooks(entry)]),
-            Groups::EmptyMatcher => {
-                let matcher = ("matcher".to_owned(), Node::Plain(json!("")));
-                Node::Object(vec![matcher, hooks(entry)])
-            }
-            Groups::Matched(_) => match self.matcher(call) {
-                Some(matcher) => {
-                    let matcher = ("matcher".to_owned(), Node::Plain(json!(matcher)));
-                    Node::Object(vec![matcher, hooks(entry)])
-                }
-                None => entry,
-            },
-        }
+        Node::Object(pairs)
     }
 
     /// Which tools a call is for, where this form says so.
@@ -259,10 +310,11 @@ impl Settings<'_> {
         Some(chain)
     }
 
-    /// Whether a file is one that was made for hooks, and has no others.
+    /// Whether a file is one that was made for hooks, or was empty, and has no others.
     fn is_new_file(&self, text: &str, root: &ast::Object<'_>) -> bool {
         let items = json::properties(root);
-        let outside = text.get(..root.start()).is_some_and(str::is_empty)
+        let before = text.get(..root.start()).unwrap_or_default();
+        let outside = (before.is_empty() || before.starts_with('\n') && is_blank(before))
             && text.get(root.end()..).is_some_and(|rest| rest.trim().is_empty());
         if !outside || !self.form.versioned {
             return outside && splice::came_with(text, &items);
@@ -323,6 +375,11 @@ fn matcher_of(hook: &Located<'_, '_>) -> Option<String> {
         Some((_, ast::Value::StringLit(text))) => Some(text.value.to_string()),
         _ => None,
     }
+}
+
+/// Whether a file has nothing in it: people and programs make such files, and mean `{}`.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, ' ' | '\t' | '\r' | '\n'))
 }
 
 /// A hook in a file.

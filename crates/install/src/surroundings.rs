@@ -32,7 +32,7 @@ pub struct Surroundings {
     pub home: PathBuf,
     /// The project that the agent works in.
     pub project: PathBuf,
-    /// Tollgate's program, by its whole path.
+    /// Tollgate's program: by its whole path, or by a bare name that whoever runs it has on their path.
     pub program: PathBuf,
     variables: BTreeMap<String, OsString>,
 }
@@ -71,6 +71,20 @@ impl Surroundings {
     /// A variable that is set, and not to nothing.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// Whether a program is there that can be run: one of that path, or of that name on the path.
+    pub(crate) fn has_program(&self, program: &str) -> bool {
+        // A shell has its own idea of the home.
+        let path = match program.strip_prefix("~/") {
+            Some(below) => self.home.join(below),
+            None => PathBuf::from(program),
+        };
+        if program.contains('/') {
+            is_executable(&path)
+        } else {
+            self.program_on_path(&[program]).is_some()
+        }
     }
 
     /// The first program of one of these names on the path.

@@ -49,6 +49,8 @@ pub struct Target {
     pub name: &'static str,
     /// As its makers call it.
     pub title: &'static str,
+    /// Whether it runs only what a person has trusted in it, and keeps a record of that.
+    pub asks_for_trust: bool,
     /// What its program is called.
     pub(crate) programs: &'static [&'static str],
     /// Where it keeps what is the person's.

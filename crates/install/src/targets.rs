@@ -131,6 +131,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "claude",
         title: "Claude Code",
+        asks_for_trust: false,
         programs: &["claude"],
         home: Home::by("CLAUDE_CONFIG_DIR", ".claude"),
         user: Some(at("settings.json", CLAUDE)),
@@ -156,6 +157,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "codex",
         title: "Codex",
+        asks_for_trust: true,
         programs: &["codex"],
         home: Home::by("CODEX_HOME", ".codex"),
         user: Some(at("hooks.json", CODEX)),
@@ -188,6 +190,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "gemini",
         title: "Gemini CLI",
+        asks_for_trust: false,
         programs: &["gemini"],
         home: Home::at(".gemini"),
         user: Some(at("settings.json", GEMINI)),
@@ -210,6 +213,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "copilot",
         title: "GitHub Copilot CLI",
+        asks_for_trust: false,
         programs: &["copilot"],
         home: Home::by("COPILOT_HOME", ".copilot"),
         user: Some(at("hooks/tollgate.json", COPILOT)),
@@ -233,6 +237,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "qwen",
         title: "Qwen Code",
+        asks_for_trust: false,
         programs: &["qwen"],
         home: Home::by("QWEN_HOME", ".qwen"),
         user: Some(at("settings.json", QWEN)),
@@ -254,6 +259,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "kimi",
         title: "Kimi Code",
+        asks_for_trust: false,
         programs: &["kimi"],
         home: Home::by("KIMI_CODE_HOME", ".kimi-code"),
         user: Some(Place { path: "config.toml", form: Form::Toml }),
@@ -270,6 +276,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "droid",
         title: "Factory Droid",
+        asks_for_trust: false,
         programs: &["droid"],
         home: Home::at(".factory"),
         user: Some(at("settings.json", droid(Some("hooks")))),
@@ -291,6 +298,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "cline",
         title: "Cline",
+        asks_for_trust: false,
         programs: &["cline"],
         home: Home::by("CLINE_DIR", ".cline"),
         user: Some(Place { path: "hooks", form: Form::Scripts }),
@@ -309,6 +317,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "opencode",
         title: "OpenCode",
+        asks_for_trust: false,
         programs: &["opencode"],
         home: Home {
             own_variable: None,
@@ -330,6 +339,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "cursor",
         title: "Cursor",
+        asks_for_trust: false,
         programs: &["cursor", "cursor-agent"],
         home: Home::at(".cursor"),
         user: Some(at("hooks.json", CURSOR)),
@@ -346,6 +356,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "windsurf",
         title: "Windsurf",
+        asks_for_trust: false,
         programs: &["windsurf"],
         home: Home::at(".codeium/windsurf"),
         user: Some(at("hooks.json", WINDSURF)),
@@ -362,6 +373,7 @@ pub(crate) static ALL: &[Target] = &[
     Target {
         name: "vscode",
         title: "Visual Studio Code",
+        asks_for_trust: false,
         programs: &["code", "code-insiders"],
         home: Home::by("COPILOT_HOME", ".copilot"),
         user: Some(at("hooks/tollgate-vscode.json", VSCODE)),
@@ -394,6 +406,7 @@ pub(crate) static ALL: &[Target] = &[
         refusing: Refusing::ItsWay,
         short: &[],
         switches: &[Switch { at: "/tollgate/enabled", is: Off::False }],
+        asks_for_trust: false,
         undoing: None,
         needs: &[always(
             "what Tollgate has no opinion about, Antigravity asks you about, unless you have told it \
@@ -420,6 +433,7 @@ pub(crate) static ALL: &[Target] = &[
         // It cannot be told how long to wait, and its documents say no more than that it is short.
         short: &[("", 10)],
         switches: &[],
+        asks_for_trust: false,
         undoing: None,
         needs: &[always("Polytoken reads its hooks when it is started, and when it reloads them")],
     },

@@ -42,7 +42,14 @@ impl Tables<'_> {
     /// The text with hooks for these calls behind it. Each has an empty line before it, and the last one
     /// ends the way the text did: with a new line or without.
     pub(crate) fn with(&self, text: &str, calls: &[Call]) -> Result<String, InstallError> {
-        self.tables(text)?;
+        if self.tables(text)?.is_empty()
+            && let Some((_, hooks)) =
+                self.parse(text)?.iter().find(|(key, _)| key.get_ref() == "hooks")
+        {
+            let help = "remove that line, which says nothing, and run the command again";
+            let problem = "`hooks = []` leaves no room for `[[hooks]]`";
+            return Err(InstallError::content(self.path, text, hooks.span().start, problem, help));
+        }
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut out = text.to_owned();
         let is_open = !text.is_empty() && !text.ends_with('\n');
@@ -124,19 +131,20 @@ impl Tables<'_> {
                 return Err(other());
             }
             let end = end(element.get_ref()).unwrap_or(header.end).max(header.end);
-            tables.push(Table { hook: self.hook(table), range: header.start..end });
+            tables.push(Table { hook: self.hook(tables.len(), table), range: header.start..end });
         }
         Ok(tables)
     }
 
-    fn hook(&self, table: &DeTable<'_>) -> Hook {
-        let whole: Value = table
-            .iter()
-            .map(|(key, value)| (key.get_ref().to_string(), plain(value.get_ref())))
-            .collect();
+    fn hook(&self, index: usize, table: &DeTable<'_>) -> Hook {
+        let whole = plain_table(table);
         let word = |key: &str| whole.get(key).and_then(Value::as_str);
         let line = word("command");
+        let entry = whole.as_object().cloned().unwrap_or_default();
         Hook {
+            entry,
+            group: None,
+            index: (index, 0),
             event: word("event").unwrap_or_default().to_owned(),
             command: line.map(|line| CommandLine::line(self.target.start, line)),
             ours: line.is_some_and(|line| command::is_ours(self.target.name, line)),
@@ -152,8 +160,20 @@ fn plain(value: &DeValue<'_>) -> Value {
         DeValue::String(text) => json!(text),
         DeValue::Integer(number) => number.as_str().parse::<i64>().map_or(Value::Null, Into::into),
         DeValue::Boolean(is) => json!(is),
+        DeValue::Table(table) => plain_table(table),
+        DeValue::Array(array) => array.iter().map(|value| plain(value.get_ref())).collect(),
         _ => Value::Null,
     }
+}
+
+fn plain_table(table: &DeTable<'_>) -> Value {
+    let pairs = table.iter();
+    pairs.map(|(key, value)| (key.get_ref().to_string(), plain(value.get_ref()))).collect()
+}
+
+/// A text as a value; nothing where it is not TOML.
+pub(crate) fn values(text: &str) -> Value {
+    DeTable::parse(text).map_or(Value::Null, |table| plain_table(table.get_ref()))
 }
 
 /// The end of the last value in a value.

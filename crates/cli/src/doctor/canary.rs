@@ -18,6 +18,8 @@ pub(super) struct Canary {
     command: String,
     /// Whether the call was refused.
     refused: bool,
+    /// Whether it was Tollgate that refused it, and not what stands around it where it gives no answer.
+    by_guard: bool,
     milliseconds: f64,
     /// Why not, or what the agent was told.
     said: String,
@@ -28,6 +30,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What the agent would run: the built-in guard refuses it whatever else is in force.
 const CALL: &str = "tollgate trust --yes";
+
+/// What the guard says then. Others do not.
+const ANSWER: &str = "by people, not by the agent";
 
 impl Canary {
     /// Puts the call to a command.
@@ -40,6 +45,7 @@ impl Canary {
         let mut canary = Self {
             command: line.to_string(),
             refused: false,
+            by_guard: false,
             milliseconds: 0.0,
             said: String::new(),
         };
@@ -81,7 +87,8 @@ impl Canary {
                 let output = Output { code, stdout: finished.stdout, stderr: finished.stderr };
                 match host.wire.read_answer(event, &output) {
                     Ok(reply) => {
-                        canary.refused = matches!(reply.verdict, Verdict::Refuse | Verdict::Ask);
+                        canary.refused = reply.verdict == Verdict::Refuse;
+                        canary.by_guard = canary.refused && reply.reason.contains(ANSWER);
                         canary.said = reply.reason;
                     }
                     Err(error) => canary.said = error.to_string(),
@@ -92,14 +99,14 @@ impl Canary {
         canary
     }
 
-    /// A plugin is loaded by the agent; what it calls is Tollgate itself.
+    /// A plugin is loaded by the agent; what is tried is the program that it calls.
     pub(super) fn through_plugin(
         host: &'static Host,
         plugin: &CommandLine,
+        program: String,
         project: &Path,
     ) -> Self {
         let gate = host.events.iter().find(|event| event.kind == tollgate_core::Kind::ToolPre);
-        let program = std::env::current_exe().unwrap_or_default().display().to_string();
         let arguments = vec!["hook".to_owned(), host.name.to_owned()];
         let direct = CommandLine::Direct { program, arguments };
         let canary = Self::sing(host, gate.map_or("", |gate| gate.name), &direct, project);
@@ -109,10 +116,16 @@ impl Canary {
     /// What is wrong, if anything is.
     pub(super) fn problem(&self) -> Option<String> {
         let Self { command, said, .. } = self;
-        (!self.refused).then(|| {
-            let said = if said.is_empty() { "nothing" } else { said };
-            format!("a call that has to be refused was not: `{command}` said {said}")
-        })
+        let said = if said.is_empty() { "nothing" } else { said };
+        match (self.refused, self.by_guard) {
+            (false, _) => {
+                Some(format!("a call that has to be refused was not: `{command}` said {said}"))
+            }
+            (true, false) => Some(format!(
+                "a call was refused, but not by Tollgate's guard, so that every call may be: `{command}` said {said}"
+            )),
+            (true, true) => None,
+        }
     }
 }
 

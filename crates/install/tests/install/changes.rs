@@ -334,8 +334,18 @@ fn a_plugin_knows_the_program() {
 }
 
 #[test]
-fn a_program_has_a_whole_path() {
-    for program in ["tollgate", "./tollgate", "", "/a\nb/tollgate"] {
+fn a_program_has_a_whole_path_or_a_bare_name() {
+    let machine = Machine::new();
+    let here = Surroundings::new(&machine.here.home, &machine.here.project, "tollgate");
+    for target in Target::all() {
+        let layer = if target.name == "kimi" { Layer::User } else { Layer::Project };
+        let plan = install_for(target, layer, &here, &events(target)).unwrap();
+        plan.apply().unwrap();
+        assert!(install_for(target, layer, &here, &events(target)).unwrap().is_empty());
+        uninstall(target, layer, &here).unwrap().apply().unwrap();
+        assert!(uninstall(target, layer, &here).unwrap().is_empty(), "{}", target.name);
+    }
+    for program in ["./tollgate", "", "/a\nb/tollgate", "a b", "-x", "$x"] {
         let machine = Machine::new();
         let here = Surroundings::new(&machine.here.home, &machine.here.project, program);
         let error = install_for(target("codex"), Layer::User, &here, &events(target("codex")));

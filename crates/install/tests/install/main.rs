@@ -7,6 +7,7 @@ mod changes;
 mod doctor;
 mod matchers;
 mod round_trip;
+mod weaker;
 mod wrappers;
 
 use std::fs;

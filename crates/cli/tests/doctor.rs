@@ -1,0 +1,284 @@
+//! `tollgate doctor` does not say of a guard that it holds where it does not, and `install` says what comes of it.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const TOLLGATE: &str = env!("CARGO_BIN_EXE_tollgate");
+
+/// A project and a home.
+struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { directory: TempDir::new().unwrap() };
+        fs::create_dir_all(place.path("project/.git")).unwrap();
+        fs::create_dir_all(place.path("home")).unwrap();
+        place
+    }
+
+    /// With Tollgate in the project's configuration of an agent.
+    fn with(host: &str) -> Self {
+        let place = Self::new();
+        place.run(&["install", host]);
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn edit(&self, name: &str, change: impl FnOnce(String) -> String) {
+        let text = fs::read_to_string(self.path(name)).unwrap();
+        let changed = change(text.clone());
+        assert_ne!(changed, text, "{name}");
+        fs::write(self.path(name), changed).unwrap();
+    }
+
+    /// The code, and what was said.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = Command::new(TOLLGATE)
+            .args(arguments)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.path("home"))
+            .current_dir(self.path("project"))
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    }
+
+    /// That no guard holds, and that this is why.
+    fn fails(&self, why: &str) -> String {
+        let (code, said) = self.run(&["doctor"]);
+        assert_eq!(code, Some(1), "{why}: {said}");
+        let mut lines = said.lines().filter(|line| line.contains("problem:"));
+        assert!(lines.any(|line| line.contains(why)), "{why} is in {said}");
+        said
+    }
+
+    fn holds(&self) -> String {
+        let (code, said) = self.run(&["doctor"]);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(!said.contains("problem"), "{said}");
+        said
+    }
+}
+
+#[test]
+fn an_entry_that_was_made_weaker_does_not_hold() {
+    let cases = [
+        ("/matcher", json!("Read"), "not asked about Bash, "),
+        (
+            "/hooks/0/async",
+            json!(true),
+            "PreToolUse is not what this version writes: `async` is true",
+        ),
+        ("/hooks/0/if", json!("Bash(rm *)"), "`if` is \"Bash(rm *)\""),
+        ("/hooks/0/once", json!(true), "`once` is true"),
+        ("/hooks/0/type", json!("prompt"), "`type` is \"prompt\""),
+        ("/hooks/0/onFailure", json!("continue"), "`onFailure` is \"continue\""),
+        ("/hooks/0/onFailure", json!(null), "`tollgate install claude --project` puts it right"),
+    ];
+    for (at, value, why) in cases {
+        let place = Place::with("claude");
+        place.holds();
+        place.edit("project/.claude/settings.json", |text| {
+            let mut settings: Value = serde_json::from_str(&text).unwrap();
+            let (parent, key) = at.rsplit_once('/').unwrap();
+            settings.pointer_mut(&format!("/hooks/PreToolUse/0{parent}")).unwrap()[key] = value;
+            settings.to_string()
+        });
+        let said = place.fails(why);
+        assert!(said.contains("Claude Code  does not hold"), "{said}");
+        place.run(&["install", "claude"]);
+        place.holds();
+    }
+}
+
+#[test]
+fn tools_that_are_left_out_are_told() {
+    let place = Place::with("claude");
+    place.edit("project/.claude/settings.json", |text| {
+        text.replacen("\"matcher\": \"\"", "\"matcher\": \"Bash|Read\"", 1)
+    });
+    let (_, said) = place.run(&["doctor", "--json"]);
+    let report: Value = serde_json::from_str(&said).unwrap();
+    let missed = report[0]["layers"][1]["tools_not_covered"].as_array().unwrap().clone();
+    assert!(missed.contains(&json!("Edit")) && !missed.contains(&json!("Bash")), "{missed:?}");
+}
+
+#[test]
+fn a_switch_of_another_layer_counts() {
+    let cases = [
+        ("claude", "home/.claude/settings.json", r#"{"disableAllHooks": true}"#),
+        ("claude", "project/.claude/settings.local.json", r#"{"disableAllHooks": true}"#),
+        ("gemini", "home/.gemini/settings.json", r#"{"hooksConfig": {"enabled": false}}"#),
+        ("gemini", "home/.gemini/settings.json", r#"{"hooksConfig": {"disabled": ["tollgate"]}}"#),
+        ("codex", "home/.codex/config.toml", "[features]\nhooks = false\n"),
+        ("qwen", "home/.qwen/settings.json", r#"{"disableAllHooks": true}"#),
+    ];
+    for (host, file, text) in cases {
+        let place = Place::with(host);
+        place.write(file, text);
+        place.fails("turns hooks off");
+        // And the other way round.
+        let place = Place::new();
+        place.run(&["install", host, "--user"]);
+        if host != "codex" {
+            let (_, base) = file.split_once('/').unwrap();
+            place.write(&format!("project/{base}"), text);
+            place.fails("turns hooks off");
+        }
+    }
+}
+
+#[test]
+fn codex_does_not_run_what_it_was_not_told_to_trust() {
+    let place = Place::new();
+    place.run(&["install", "codex", "--user"]);
+    let said = place.fails("Codex has not been told to trust these hooks");
+    assert!(said.contains("type /hooks"), "{said}");
+}
+
+#[test]
+fn a_plugin_is_what_was_shipped_and_asks_what_it_names() {
+    let plugin = "project/.opencode/plugin/tollgate.js";
+    let place = Place::with("opencode");
+    place.holds();
+    place.edit(plugin, |text| text.replace("throw ", "void "));
+    place.fails("the file is not the one of this version");
+    let place = Place::with("opencode");
+    place.edit(plugin, |text| text.replace(TOLLGATE, "/bin/true"));
+    place.fails("a call that has to be refused was not");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told_apart_from_one_that_refuses() {
+    for (host, file) in [
+        ("claude", ".claude/settings.json"),
+        ("codex", ".codex/hooks.json"),
+        ("gemini", ".gemini/settings.json"),
+        ("qwen", ".qwen/settings.json"),
+        ("copilot", ".github/hooks/tollgate.json"),
+        ("cline", ".clinerules/hooks/PreToolUse"),
+        ("opencode", ".opencode/plugin/tollgate.js"),
+    ] {
+        let file = format!("project/{file}");
+        let place = Place::with(host);
+        place.edit(&file, |text| text.replace(TOLLGATE, "/nonexistent/tg"));
+        let said =
+            place.fails("the program is not there: `/nonexistent/tg`; every call is refused");
+        assert!(!said.contains("refuses a canary call"), "{host}: {said}");
+        // One that is there, and is not Tollgate: what stands around it refuses for it.
+        if !matches!(host, "claude" | "opencode") {
+            let place = Place::with(host);
+            place.edit(&file, |text| text.replace(TOLLGATE, "/bin/false"));
+            place.fails("a call was refused, but not by Tollgate's guard");
+        }
+    }
+    // At another gate than the one that is tried.
+    let place = Place::with("claude");
+    place.edit("project/.claude/settings.json", |text| {
+        let mut settings: Value = serde_json::from_str(&text).unwrap();
+        settings["hooks"]["PostToolUse"][0]["hooks"][0]["command"] = json!("/bin/true");
+        settings.to_string()
+    });
+    place.fails("another program is asked at PostToolUse: `/bin/true`");
+}
+
+/// A refusal holds under these agents whatever another hook says; the doctor does not cry wolf.
+#[test]
+fn another_hook_that_undoes_no_refusal_is_a_note() {
+    let place = Place::new();
+    let theirs =
+        r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "approve"}]}]}}"#;
+    place.write("project/.qwen/settings.json", theirs);
+    place.run(&["install", "qwen"]);
+    let said = place.holds();
+    assert!(said.contains("note: another hook at PreToolUse"), "{said}");
+    assert!(said.contains("a refusal holds"), "{said}");
+}
+
+#[test]
+fn hook_files_that_are_not_in_force_are_told() {
+    let place = Place::with("claude");
+    let guard = "project/.tollgate/policy.star";
+    place.write(guard, "policy.deny(\"run_command\")\n");
+    place.fails("1 hook file of this project is not trusted, so hooks in there do not run: `tollgate trust`");
+    place.run(&["trust", "--yes"]);
+    place.holds();
+    place.write(guard, "policy.allow(\"run_command\")\n");
+    place.fails("1 hook file of this project is not what was trusted");
+    fs::remove_file(place.path(guard)).unwrap();
+    place.fails("not what was trusted");
+    place.run(&["trust", "--revoke"]);
+    place.write("home/.config/tollgate/policy.star", "policy.deny(");
+    place.fails("1 hook file here is broken");
+    fs::remove_file(place.path("home/.config/tollgate/policy.star")).unwrap();
+    place.write("home/.config/tollgate/config.toml", "engine = 7\n");
+    place.fails("Tollgate's own settings are broken");
+}
+
+#[test]
+fn install_says_that_a_project_has_to_be_trusted_again() {
+    let place = Place::new();
+    let theirs =
+        r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#;
+    place.write("project/.claude/settings.json", theirs);
+    let trusted = place.run(&["trust", "--yes"]);
+    assert_eq!(trusted.0, Some(0), "{trusted:?}");
+    let (_, said) = place.run(&["install", "claude"]);
+    assert!(said.contains("trust it again, `tollgate trust`"), "{said}");
+    place.run(&["trust", "--yes"]);
+    let (_, said) = place.run(&["uninstall", "claude"]);
+    assert!(said.contains("trust it again, `tollgate trust`"), "{said}");
+    // A project that nobody has trusted has nothing to trust again.
+    place.run(&["trust", "--revoke"]);
+    let (_, said) = place.run(&["install", "claude"]);
+    assert!(!said.contains("trust it again"), "{said}");
+}
+
+#[test]
+fn a_project_may_name_the_program_by_its_bare_name() {
+    let place = Place::new();
+    let (_, said) = place.run(&["install", "claude"]);
+    assert!(said.contains("--program tollgate"), "{said}");
+    let (code, said) = place.run(&["install", "claude", "--program", "tollgate"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("--program"), "{said}");
+    let settings = fs::read_to_string(place.path("project/.claude/settings.json")).unwrap();
+    assert!(settings.contains("\"command\": \"tollgate\""), "{settings}");
+    let said = place.fails("the program is not there: `tollgate`");
+    assert!(
+        said.contains("`tollgate install claude --project --program tollgate` puts it right"),
+        "{said}"
+    );
+    let (code, said) = place.run(&["install", "claude", "--program", "a b"]);
+    assert_eq!(code, Some(1), "{said}");
+    place.run(&["uninstall", "claude"]);
+    assert!(!place.path("project/.claude").exists());
+}
+
+#[test]
+fn what_cannot_be_read_is_not_said_to_be_unchanged() {
+    let place = Place::with("claude");
+    place.write("home/.claude/settings.json", "{\"hooks\": ");
+    let said = place.fails("settings.json:1:");
+    assert!(!said.contains("nothing was changed") && !said.contains("command again"), "{said}");
+}

@@ -31,11 +31,17 @@
 
 mod calls;
 mod certain;
+mod copies;
+mod kept;
 mod mention;
+mod own;
 mod places;
+mod programs;
 mod readers;
 mod shell;
 mod spots;
+mod told;
+mod words;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -53,6 +59,7 @@ use tollgate_core::{Decision, Registration};
 use mention::{Needles, normal};
 use places::{Places, Relation};
 use shell::Shell;
+use told::Told;
 
 /// The name of the hook.
 pub const NAME: &str = "tollgate-guard";
@@ -71,6 +78,8 @@ pub struct Protected {
     /// Further files and directories, with all that is in them: pinned scripts, for example.
     /// Relative ones are relative to the project.
     pub extra: Vec<PathBuf>,
+    /// Tollgate's own program, by every name that it is run by. Who may replace it decides what it says.
+    pub programs: Vec<PathBuf>,
 }
 
 impl Protected {
@@ -94,6 +103,11 @@ pub enum Refusal {
         /// The subcommand.
         subcommand: String,
     },
+    /// It would start an agent with its hooks switched off, or with hooks that no one has trusted.
+    Off {
+        /// The switch.
+        switch: &'static str,
+    },
     /// It is longer, or names more files, than can be looked at.
     TooLong,
 }
@@ -110,6 +124,11 @@ impl fmt::Display for Refusal {
                 f,
                 "Hooks are trusted, installed and removed by people, not by the agent. Ask the person \
                  to run `tollgate {subcommand}`."
+            ),
+            Self::Off { switch } => write!(
+                f,
+                "Whether hooks run is decided by people, not by the agent: `{switch}` is for them. Ask the \
+                 person to run this."
             ),
             Self::TooLong => f.write_str(
                 "The command is too long, or names too many files, to tell whether it changes hook files. \
@@ -281,11 +300,15 @@ impl Check<'_> {
                 self.needles.find(line).is_some() || normal(line).contains("tollgate");
             return is_about_us.then_some(Refusal::TooLong);
         }
-        let refusal = Shell::new(self.places, self.needles, self.bases(), cwd).refuses(line)?;
-        let is_about_tollgate = matches!(refusal, Refusal::Tollgate { .. });
-        let cleared =
-            !is_about_tollgate && certain::leaves_alone(self.places, &self.bases(), cwd, line);
-        (!cleared).then_some(refusal)
+        let bases = self.bases();
+        let look = Shell::new(self.places, self.needles, bases.clone(), cwd).look(line);
+        let told = Told::new(&bases, cwd, line);
+        let refusal = look.refusal.filter(|refusal| {
+            let is_write = matches!(refusal, Refusal::Write { .. });
+            !is_write || !certain::leaves_alone(self.places, &bases, &told, line)
+        });
+        // What a shell would make of a line takes longer to tell than to see that it needs no telling.
+        refusal.or_else(|| if look.is_told { None } else { told.refuses(self.places, &bases) })
     }
 
     /// A tool that the table does not have: one of a host's own, or of an MCP server.

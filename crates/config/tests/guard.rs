@@ -33,6 +33,9 @@ impl World {
             "home/.claude",
             "home/dotfiles",
             "home/.config/tollgate",
+            "home/bin",
+            "project/a",
+            "project/evil/tollgate",
         ] {
             fs::create_dir_all(root.join(directory)).unwrap();
         }
@@ -40,6 +43,11 @@ impl World {
             fs::write(project.join(file), "{}").unwrap();
         }
         fs::write(home.join("dotfiles/claude.json"), "{}").unwrap();
+        fs::write(home.join(".config/tollgate/policy.star"), "policy.deny()").unwrap();
+        fs::write(project.join("evil/tollgate/policy.star"), "").unwrap();
+        fs::write(home.join("bin/tollgate"), "").unwrap();
+        symlink("tollgate", home.join("bin/tg")).unwrap();
+        symlink(home.join(".config/tollgate"), project.join("lnk")).unwrap();
         symlink(".agents", project.join("link")).unwrap();
         symlink(".agents/hooks.json", project.join("file-link")).unwrap();
         symlink(&home, project.join("home-link")).unwrap();
@@ -55,6 +63,7 @@ impl World {
             config: vec![self.home.join(".config")],
             store: Some(self.home.join(".local/state/tollgate/trust.json")),
             extra: vec![".agents/check.sh".into(), self.project.join("scripts/lint.sh")],
+            programs: vec![self.home.join("bin/tg")],
         })
     }
 

@@ -3,32 +3,25 @@
 //! The look at a command's text is careful, and stops some that are harmless. What a shell would make
 //! of the command can be told in most cases: then, and only then, it counts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use tollgate_shell::effects::{self, Effect, Kind, Target};
-use tollgate_shell::{Surroundings, analyze};
+use tollgate_shell::effects::{Effect, Kind, Target};
 
 use super::places::{Places, Relation};
+use super::told::Told;
 use crate::trust::words::HOLE;
 
 /// Whether a command, run in any of these directories, leaves everything protected as it is.
-pub(super) fn leaves_alone(
-    places: &Places,
-    bases: &[PathBuf],
-    directory: Option<&str>,
-    line: &str,
-) -> bool {
-    let given = directory.map(Path::new);
-    bases.iter().all(|base| {
-        let directory = given.map_or_else(|| base.clone(), |given| base.join(given));
-        let surroundings = Surroundings { directory: directory.to_str().map(str::to_owned) };
-        let analysis = analyze(line, &surroundings);
-        let found = effects::of_analysis(&analysis);
+pub(super) fn leaves_alone(places: &Places, bases: &[PathBuf], told: &Told<'_>, line: &str) -> bool {
+    // Where `..` leads behind a link is not in the text.
+    if line.contains("/..") {
+        return false;
+    }
+    told.runs().iter().all(|run| {
         let stays = |command: &tollgate_shell::Command| command.host.is_none();
-        found.unknowns.is_empty()
-            && surroundings.directory.is_some()
-            && analysis.commands.iter().all(stays)
-            && found.list.iter().all(|effect| is_apart(places, bases, effect))
+        run.effects.unknowns.is_empty()
+            && run.analysis.commands.iter().all(stays)
+            && run.effects.list.iter().all(|effect| is_apart(places, bases, effect))
     })
 }
 

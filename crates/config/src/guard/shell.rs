@@ -6,81 +6,18 @@ use std::path::{Path, PathBuf};
 
 use super::Refusal;
 use super::mention::{Needles, normal};
-use super::places::{Places, Relation, Spot, plainly};
+use super::places::{Places, Relation, Spot, found_as, plainly};
+use super::own::{calls, calls_in, calls_in_pieces, renamed_call};
+use super::programs::{
+    AGENTS, EDITORS, FED, LANGUAGES, MESSAGES, OTHERS, REMOVERS, SWITCHES, UNPACKERS,
+    WRITERS,
+};
 use super::readers::{is_plain, program_name};
+use super::words::candidates;
 use crate::trust::words::{Command, HOLE, Hole, Line, Redirect, Word};
-
-/// Subcommands of Tollgate that are for people.
-const SUBCOMMANDS: &[&str] = &["trust", "install", "uninstall"];
-
-/// Programs that do what their input, or another command's words, say.
-const FED: &[&str] = &[
-    "sh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "eval",
-    "source",
-    ".",
-    "xargs",
-    "parallel",
-    "python",
-    "python2",
-    "python3",
-    "perl",
-    "ruby",
-    "node",
-    "deno",
-    "bun",
-    "php",
-    "awk",
-    "gawk",
-    "sed",
-    "ed",
-    "ex",
-    "vim",
-    "vi",
-    "read",
-    "mapfile",
-    "readarray",
-    "for",
-    "cpio",
-    "tar",
-    "rsync",
-];
-
-/// Programs that remove what they are given, with all that is in it.
-const REMOVERS: &[&str] = &["rm", "rmdir", "shred", "unlink", "trash", "srm", "mv", "rsync"];
-
-/// Programs that write what they are given.
-const WRITERS: &[&str] =
-    &["cp", "tee", "dd", "install", "ln", "truncate", "touch", "chmod", "patch"];
-
-/// Further programs by which a text is known to be a command.
-const OTHERS: &[&str] = &["tollgate", "sudo", "env", "git", "curl", "wget", "cd", "nohup", "cargo"];
-
-/// Commands that set the variables they name.
-const SETTERS: &[&str] = &[
-    "for",
-    "select",
-    "read",
-    "mapfile",
-    "readarray",
-    "printf",
-    "getopts",
-    "declare",
-    "typeset",
-    "local",
-    "unset",
-];
 
 /// How deep a script in a script is followed.
 const DEEPEST: usize = 4;
-
-/// How many words a word with braces may stand for.
-const MOST_BRACES: usize = 64;
 
 /// How many paths a line may name, counted once for each directory they may be relative to.
 const MOST_PATHS: usize = 2_000;
@@ -88,17 +25,22 @@ const MOST_PATHS: usize = 2_000;
 /// How many directories a line may go through.
 const MOST_BASES: usize = 12;
 
-/// The longest value of a variable that is kept. Values may double with each assignment.
-const LONGEST_VALUE: usize = 4_096;
+/// What was seen of a line.
+pub(super) struct Look {
+    /// Why it is denied, if it is.
+    pub(super) refusal: Option<Refusal>,
+    /// Whether its text tells all that it does.
+    pub(super) is_told: bool,
+}
 
 /// A look at one command line.
 pub(super) struct Shell<'a> {
-    places: &'a Places,
+    pub(super) places: &'a Places,
     /// The directories that its words may be relative to.
     bases: Vec<PathBuf>,
     needles: &'a Needles,
     /// The variables that are known.
-    variables: BTreeMap<String, String>,
+    pub(super) variables: BTreeMap<String, String>,
     /// The place that it changes its directory into, if it does.
     entered: Option<String>,
     /// All of its text.
@@ -151,18 +93,32 @@ impl<'a> Shell<'a> {
         })
     }
 
-    /// Why the line is denied, if it is.
-    pub(super) fn refuses(mut self, text: &str) -> Option<Refusal> {
+    /// Looks at the line.
+    pub(super) fn look(mut self, text: &str) -> Look {
         text.clone_into(&mut self.whole);
-        let refusal = self.text(text, 0);
-        refusal.or_else(|| (self.left.get() == 0).then_some(Refusal::TooLong))
+        let line = Line::parse(text);
+        let plain: Vec<bool> = line.commands.iter().map(|c| is_plain(&line, c)).collect();
+        let is_told = tells_all(text, &line, &plain);
+        let refusal = self.line(text, &line, &plain, 0);
+        let refusal = refusal.or_else(|| (self.left.get() == 0).then_some(Refusal::TooLong));
+        Look { refusal, is_told }
     }
 
     fn text(&mut self, text: &str, depth: usize) -> Option<Refusal> {
         let line = Line::parse(text);
         let plain: Vec<bool> = line.commands.iter().map(|c| is_plain(&line, c)).collect();
+        self.line(text, &line, &plain, depth)
+    }
+
+    fn line(
+        &mut self,
+        text: &str,
+        line: &Line,
+        plain: &[bool],
+        depth: usize,
+    ) -> Option<Refusal> {
         let only_looks = plain.iter().all(|plain| *plain);
-        let is_fed = line.commands.iter().zip(&plain).any(|(command, is_plain)| {
+        let is_fed = line.commands.iter().zip(plain).any(|(command, is_plain)| {
             let (_, own) = command.parts();
             // Of the programs that are told what to do, this one alone can be seen only to look.
             if *is_plain && own.first().is_some_and(|program| program.base_name() == "sed") {
@@ -172,23 +128,26 @@ impl<'a> Shell<'a> {
                 || command.words.iter().any(|word| matches!(word.text.as_str(), "while" | "until"))
         });
         if !only_looks {
-            if let Some(subcommand) = calls_in(&normal(text)).filter(|_| is_fed) {
+            if let Some(subcommand) = said_call(text, line, plain, is_fed) {
                 return Some(Refusal::Tollgate { subcommand });
             }
-            if let Some(subcommand) = renamed_call(&line) {
-                return Some(Refusal::Tollgate { subcommand });
+            if let Some(switch) = switched_off(line) {
+                return Some(Refusal::Off { switch });
+            }
+            if let Some(spot) = self.program_in_code(text, line) {
+                return Some(spot.refusal());
             }
         }
         let about = OnceCell::new();
-        for (command, is_plain) in line.commands.iter().zip(&plain) {
+        for (command, is_plain) in line.commands.iter().zip(plain) {
             let words = self.words_of(command);
             if self.is_unsure(command) {
-                let about = about.get_or_init(|| self.about(&line));
+                let about = about.get_or_init(|| self.about(line));
                 if about.is_some() {
                     return about.clone();
                 }
             }
-            let refusal = if *is_plain || self.copies_out(&line, command) {
+            let refusal = if *is_plain || self.copies_out(line, command) {
                 self.looks(command, &words)
             } else {
                 self.does(command, &words, depth)
@@ -206,7 +165,7 @@ impl<'a> Shell<'a> {
         for said in said {
             // A document that is only written somewhere may speak of anything.
             let counts =
-                is_fed || line.commands.iter().zip(&plain).any(|(c, p)| !p && reads_input(c));
+                is_fed || line.commands.iter().zip(plain).any(|(c, p)| !p && reads_input(c));
             if let Some(place) = self.needles.find(said).filter(|_| counts) {
                 return Some(Refusal::Write { place: place.to_owned() });
             }
@@ -320,11 +279,16 @@ impl<'a> Shell<'a> {
         if let Some(refusal) = self.redirected(words) {
             return Some(refusal);
         }
+        let is_message = is_message(command);
         let programs: Vec<&str> =
             texts.iter().map(|text| text.rsplit('/').next().unwrap_or_default()).collect();
         let removes = programs.iter().any(|program| REMOVERS.contains(program));
         let moves = programs.contains(&"mv") && !texts.iter().any(|t| t.starts_with("-t"));
         let finds = programs.contains(&"find");
+        let is_changing = |program: &&str| {
+            [WRITERS, REMOVERS, EDITORS].iter().any(|list| list.contains(program))
+        };
+        let changes = programs.iter().any(is_changing);
         // To run a script is not to change it.
         let program = command.parts().1.first().map(|word| self.filled(word));
         let program = texts.iter().position(|text| program.as_deref() == Some(*text));
@@ -333,6 +297,8 @@ impl<'a> Shell<'a> {
             let is_target = moves && index + 1 == texts.len();
             for candidate in candidates(text) {
                 match self.relation(candidate) {
+                    // To run Tollgate, by way of whatever program, is not to change it.
+                    Some((Relation::Within, spot)) if spot.is_program && !changes => {}
                     Some((Relation::Within | Relation::Around, spot)) => {
                         return Some(spot.refusal());
                     }
@@ -351,7 +317,7 @@ impl<'a> Shell<'a> {
                 return Some(Refusal::TooLong);
             }
             // A word with spaces may be a script: `sh -c 'rm x'`.
-            if depth < DEEPEST && text.contains([' ', '\n', ';', '\t']) {
+            if depth < DEEPEST && !is_message && text.contains([' ', '\n', ';', '\t']) {
                 let script = text.replace(HOLE, "${_}");
                 if let Some(refusal) = self.text(&script, depth + 1) {
                     return Some(refusal);
@@ -366,19 +332,40 @@ impl<'a> Shell<'a> {
 
     /// The protected place that `find` could come upon, where it does more than look.
     fn found(&self, texts: &[&str]) -> Option<&'a Spot> {
-        const FILTERS: &[&str] = &["-name", "-iname", "-path", "-ipath", "-wholename", "-regex"];
-        let pairs = texts.iter().zip(texts.iter().skip(1));
-        let filters: Vec<&str> =
-            pairs.filter(|(option, _)| FILTERS.contains(option)).map(|(_, value)| *value).collect();
+        const NAMES: &[&str] = &["-name", "-iname"];
+        const FILTERS: &[&str] = &["-path", "-ipath", "-wholename", "-regex"];
+        let pairs: Vec<(&str, &str)> =
+            texts.iter().copied().zip(texts.iter().copied().skip(1)).collect();
+        let has_filter = pairs.iter().any(|(o, _)| NAMES.contains(o) || FILTERS.contains(o));
         let reaches = |spot: &&Spot| {
-            filters.is_empty()
-                || filters.iter().any(|filter| {
-                    let last = filter.to_lowercase();
-                    let last = last.rsplit('/').next().unwrap_or_default().replace(['*', '?'], "");
-                    last.is_empty() || spot.name().contains(&last)
+            !has_filter
+                || pairs.iter().any(|(option, filter)| {
+                    let filter = filter.to_lowercase();
+                    if NAMES.contains(option) {
+                        return spot.own_parts().any(|part| found_as(&filter, part));
+                    }
+                    let last = filter.rsplit('/').next().unwrap_or_default().replace(['*', '?'], "");
+                    FILTERS.contains(option) && (last.is_empty() || spot.name().contains(&last))
                 })
         };
         self.places.spots().iter().find(reaches)
+    }
+
+    /// Tollgate's own program, where code in some language names it and does more than run it.
+    fn program_in_code(&self, text: &str, line: &Line) -> Option<&'a Spot> {
+        const CHANGES: &[&str] =
+            &["open", "write", "unlink", "remove", "rename", "copy", "chmod", "link", "replace"];
+        let mut programs = self.places.spots().iter().filter(|spot| spot.is_program).peekable();
+        programs.peek()?;
+        let mut words = line.commands.iter().flat_map(|command| &command.words);
+        if !words.any(|word| LANGUAGES.contains(&word.base_name())) {
+            return None;
+        }
+        let normal = normal(text);
+        if !CHANGES.iter().any(|name| normal.contains(name)) {
+            return None;
+        }
+        programs.find(|spot| normal.contains(&spot.path.to_string_lossy().to_lowercase()))
     }
 
     fn relation(&self, text: &str) -> Option<(Relation, &'a Spot)> {
@@ -417,108 +404,6 @@ impl<'a> Shell<'a> {
             }
         }
     }
-
-    /// The words of a command, with what is known put into their holes, one for each brace.
-    fn words_of(&mut self, command: &Command) -> Vec<(String, Option<Redirect>)> {
-        let mut words = Vec::new();
-        let (assignments, own) = command.parts();
-        for word in &command.words {
-            let text = self.filled(word);
-            if let Some((name, value)) = word.assignment() {
-                let is_set = own.is_empty() || assignments.iter().any(|a| std::ptr::eq(*a, word));
-                if is_set || own.first().is_some_and(|program| program.text == "export") {
-                    let value = text.split_once('=').map_or(value, |(_, value)| value);
-                    // Nothing behind `=` may be the beginning of a list: `a=(x)`.
-                    if !value.is_empty() && value.len() <= LONGEST_VALUE {
-                        self.variables.insert(name.to_owned(), value.to_owned());
-                    } else {
-                        self.variables.remove(name);
-                    }
-                }
-            }
-            if own.first().is_some_and(|program| SETTERS.contains(&program.text.as_str())) {
-                self.variables.remove(&word.text);
-            }
-            words.extend(braces(&text).into_iter().map(|text| (text, word.redirect)));
-        }
-        words
-    }
-
-    fn filled(&self, word: &Word) -> String {
-        let mut holes = word.holes.iter();
-        let mut filled = String::new();
-        for c in word.text.chars() {
-            if c != HOLE {
-                filled.push(c);
-                continue;
-            }
-            let known = match holes.next() {
-                Some(Hole::Variable(name)) => self.variables.get(name).cloned(),
-                Some(Hole::Output(text)) => self.output(text),
-                None => None,
-            };
-            match known {
-                Some(value) => filled.push_str(&value),
-                None => filled.push(HOLE),
-            }
-        }
-        filled
-    }
-
-    /// What some commands are known to say.
-    fn output(&self, text: &str) -> Option<String> {
-        let line = Line::parse(text);
-        let [command] = line.commands.as_slice() else { return None };
-        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-        match words.as_slice() {
-            ["pwd"] => self.variables.get("PWD").cloned(),
-            ["git", "rev-parse", "--show-toplevel"] => {
-                self.places.project().to_str().map(str::to_owned)
-            }
-            ["which" | "type", .., program] | ["command", "-v", program] => {
-                Some((*program).to_owned())
-            }
-            ["echo", said @ ..] if !said.iter().any(|s| s.contains(HOLE)) => Some(said.join(" ")),
-            ["printf", said] if !said.contains(['%', '\\', HOLE]) => Some((*said).to_owned()),
-            _ => None,
-        }
-    }
-}
-
-/// What a word may name: all of it, what is behind `=`, `@`, `:` and `,`, and what is attached to
-/// an option: `-ofile`, `-xC./dir`.
-fn candidates(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.split(['=', '@', ':', ',']).filter(move |part| *part != text);
-    let option = text.strip_prefix('-').filter(|option| !option.starts_with('-'));
-    let value = option.and_then(|option| option.get(1..));
-    let path = option.and_then(|option| option.get(option.find(['.', '/', '~'])?..));
-    std::iter::once(text).chain(parts).chain(value).chain(path).filter(|part| !part.is_empty())
-}
-
-/// The words that a word with braces stands for.
-fn braces(text: &str) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut ahead = vec![text.to_owned()];
-    // No path is longer.
-    if text.len() > LONGEST_VALUE {
-        return ahead;
-    }
-    while let Some(word) = ahead.pop() {
-        let close = word.find('}');
-        let open = close.and_then(|close| word.get(..close)?.rfind('{'));
-        let inner = open.zip(close).and_then(|(open, close)| {
-            let inner = word.get(open + 1..close).filter(|inner| inner.contains(','))?;
-            Some((word.get(..open)?, inner, word.get(close + 1..)?))
-        });
-        match inner {
-            Some((before, inner, after)) if done.len() + ahead.len() < MOST_BRACES => {
-                let words = inner.split(',').rev().map(|part| format!("{before}{part}{after}"));
-                ahead.extend(words);
-            }
-            _ => done.push(word),
-        }
-    }
-    done
 }
 
 /// Whether a command does something with what it reads.
@@ -529,82 +414,83 @@ fn reads_input(command: &Command) -> bool {
     })
 }
 
-fn is_tollgate(text: &str) -> bool {
-    let name = text.rsplit('/').next().unwrap_or_default().to_lowercase();
-    let name = name.strip_suffix(".exe").unwrap_or(&name);
-    matches!(name, "tollgate" | "tollgate-cli")
-}
-
-/// The subcommand for people that a command calls, by its words.
-fn calls(command: &Command, texts: &[&str]) -> Option<String> {
-    let wanted = |text: &str| SUBCOMMANDS.iter().find(|name| text.eq_ignore_ascii_case(name));
-    for (index, text) in texts.iter().enumerate() {
-        if !is_tollgate(text) {
-            continue;
+/// Whether a command's words are a message to people.
+fn is_message(command: &Command) -> bool {
+    let (assignments, words) = command.parts();
+    let mut words = words.iter().map(|word| word.text.as_str());
+    match (words.next(), words.next()) {
+        (Some("git"), Some(name)) => assignments.is_empty() && MESSAGES.contains(&name),
+        (Some("gh"), Some(name)) => {
+            assignments.is_empty() && matches!(name, "pr" | "issue" | "release" | "gist")
         }
-        let rest = texts.get(index + 1..).unwrap_or_default();
-        let mut had_option = false;
-        for word in rest {
-            if let Some(name) = wanted(word) {
-                return Some((*name).to_owned());
-            }
-            // A subcommand that is not known before it runs may be any.
-            if word.contains(HOLE) {
-                return Some("trust".to_owned());
-            }
-            let is_option = word.starts_with('-');
-            had_option |= is_option;
-            // Behind an option may be its value, and the subcommand behind that.
-            if !is_option && !had_option {
-                break;
-            }
-        }
-        let feeds = |word: &Word| matches!(word.base_name(), "xargs" | "parallel");
-        if rest.is_empty() && command.words.iter().any(feeds) {
-            return Some("trust".to_owned());
-        }
-    }
-    // `$TOLLGATE trust`, whatever it holds; `$PM install` is something else.
-    match texts {
-        [program, "trust", ..] if program.contains(HOLE) => Some("trust".to_owned()),
-        _ => None,
+        _ => false,
     }
 }
 
-/// The subcommand for people that a text calls, anywhere in it.
-fn calls_in(normal: &str) -> Option<String> {
-    let clean: String = normal
-        .chars()
-        .map(|c| if matches!(c, ',' | '(' | ')' | '[' | ']' | ';' | '|' | '&') { ' ' } else { c })
-        .collect();
-    let mut words = clean.split_whitespace().peekable();
-    while let Some(word) = words.next() {
-        let found = words.peek().and_then(|next| SUBCOMMANDS.iter().find(|name| *name == next));
-        if let Some(name) = found.filter(|_| is_tollgate(word)) {
-            return Some((*name).to_owned());
+/// The subcommand for people that a line calls, or has another program call.
+fn said_call(text: &str, line: &Line, plain: &[bool], is_fed: bool) -> Option<String> {
+    let all = normal(text);
+    if is_fed && (all.contains("tollgate") || all.contains("gate")) {
+        let has_language = line.commands.iter().any(|command| {
+            command.words.iter().any(|word| LANGUAGES.contains(&word.base_name()))
+        });
+        let called = |said: &str| {
+            let in_pieces = || if has_language { calls_in_pieces(said) } else { None };
+            calls_in(said).or_else(in_pieces)
+        };
+        if called(&all).is_some() {
+            let others = line.commands.iter().filter(|command| !is_message(command));
+            let said = others.map(spoken).chain(line.documents.iter().cloned());
+            let said: Vec<String> = said.collect();
+            if let Some(subcommand) = called(&normal(&said.join("\n"))) {
+                return Some(subcommand);
+            }
         }
     }
-    None
+    if all.contains("tollgate") {
+        // Any program may run what it is told: a pager, an editor, a command of its own.
+        let does = |(command, is_plain): &(&Command, &bool)| !**is_plain && !is_message(command);
+        let doing = line.commands.iter().zip(plain).filter(does);
+        let mut called = doing.map(|(command, _)| calls_in(&normal(&spoken(command))));
+        if let Some(found) = called.find(Option::is_some) {
+            return found;
+        }
+    }
+    renamed_call(line)
 }
 
-/// A call of `tollgate trust` by another name that the same line gave it.
-fn renamed_call(line: &Line) -> Option<String> {
-    let says_it = |hole: &Hole| match hole {
-        Hole::Output(text) => text.split_whitespace().any(is_tollgate),
-        Hole::Variable(_) => false,
+/// All words of a command.
+fn spoken(command: &Command) -> String {
+    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    words.join(" ")
+}
+
+/// The switch by which an agent is started without its hooks, if one is.
+fn switched_off(line: &Line) -> Option<&'static str> {
+    let starts = |command: &&Command| {
+        command.words.iter().any(|word| AGENTS.contains(&word.base_name()))
     };
-    let names_it =
-        |word: &Word| candidates(&word.text).any(is_tollgate) || word.holes.iter().any(says_it);
-    let is_named = line.commands.iter().any(|command| {
-        let renames = ["alias", "ln", "cp", "mv", "install", "hash"];
-        let (_, words) = command.parts();
-        words.first().is_none_or(|program| renames.contains(&program.base_name()))
-            && command.words.iter().any(names_it)
-    });
-    let calls = |command: &Command| {
-        let (_, words) = command.parts();
-        let first = words.get(1).map(|word| word.text.to_lowercase())?;
-        SUBCOMMANDS.contains(&first.as_str()).then_some(first)
+    line.commands.iter().filter(starts).find_map(|command| {
+        let said = normal(&spoken(command));
+        SWITCHES.iter().find(|(small, _)| said.contains(small)).map(|(_, shown)| *shown)
+    })
+}
+
+/// Whether nothing can be in a line that its words do not say: it only looks, or is one command
+/// that is plainly written and handles no files as others say.
+fn tells_all(text: &str, line: &Line, plain: &[bool]) -> bool {
+    let mut words = line.commands.iter().flat_map(|command| &command.words);
+    let is_open = |word: &Word| {
+        word.redirect == Some(Redirect::Out) && word.text.contains([HOLE, '*', '?', '['])
     };
-    if is_named { line.commands.iter().find_map(calls) } else { None }
+    if plain.iter().all(|plain| *plain) {
+        return !words.any(is_open);
+    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -_./:=@,+".contains(&byte);
+    let handles = |word: &Word| {
+        let name = word.base_name();
+        [FED, WRITERS, REMOVERS, EDITORS, UNPACKERS].iter().any(|list| list.contains(&name))
+            || matches!(name, "find" | "env")
+    };
+    text.bytes().all(is_plain) && !words.any(handles)
 }

@@ -39,7 +39,18 @@ pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Prot
         config: config.into_iter().collect(),
         store: places.trust.clone(),
         extra,
+        programs: programs(),
     }
+}
+
+/// The program that runs now, and the one that a shell would find by its name.
+fn programs() -> Vec<PathBuf> {
+    let running = std::env::current_exe().ok();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut named = std::env::split_paths(&path).map(|directory| directory.join("tollgate"));
+    let named = named.find(|program| program.is_absolute() && program.is_file());
+    let named = named.filter(|named| Some(named) != running.as_ref());
+    running.into_iter().chain(named).collect()
 }
 
 /// What a file of the machine or the person would run, as far as its words tell: the agent must not

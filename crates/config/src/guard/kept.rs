@@ -1,0 +1,265 @@
+//! The files that are there to be protected, for commands that name files by patterns.
+
+use std::cell::OnceCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tollgate_shell::Command;
+
+use super::places::{Places, Relation, Spot, found_as, parts_of, patterns, resolved};
+use super::told::pattern;
+use crate::trust::words::HOLE;
+
+/// How many files are looked for. Some agents keep their records beside their hooks.
+const MOST_FILES: usize = 2_000;
+
+/// How deep they are looked for below a place.
+const DEEPEST: usize = 4;
+
+/// The longest file that is searched for what `grep` would find.
+const LONGEST: u64 = 256 * 1024;
+
+/// A protected file, and what it is protected as.
+struct File<'s> {
+    as_spot: Spot,
+    spot: &'s Spot,
+}
+
+/// The protected files, looked for when they are first asked for.
+pub(super) struct Kept<'s> {
+    places: &'s Places,
+    files: OnceCell<Vec<File<'s>>>,
+}
+
+impl<'s> Kept<'s> {
+    pub(super) fn new(places: &'s Places) -> Self {
+        Self { places, files: OnceCell::new() }
+    }
+
+    fn files(&self) -> &[File<'s>] {
+        self.files.get_or_init(|| {
+            let mut files = Vec::new();
+            for spot in self.places.spots() {
+                collect(spot, &spot.path, DEEPEST, &mut files);
+            }
+            files
+        })
+    }
+
+    /// The place of a file that a pattern stands for, or that is in a directory it stands for.
+    pub(super) fn matching(
+        &self,
+        bases: &[PathBuf],
+        pattern: &str,
+        with_directories: bool,
+    ) -> Option<&'s Spot> {
+        let pattern = self.places.expanded(pattern);
+        let patterns: Vec<Vec<String>> =
+            bases.iter().flat_map(|base| patterns(base, &pattern)).collect();
+        let is_meant = |file: &&File<'_>| {
+            patterns.iter().any(|pattern| match file.as_spot.matches(pattern, 0) {
+                Some((Relation::Within, _)) => true,
+                Some(_) => with_directories,
+                None => false,
+            })
+        };
+        self.files().iter().find(is_meant).map(|file| file.spot)
+    }
+
+    /// The place of a file that a command lists for another one to change.
+    pub(super) fn listed_by(&self, bases: &[PathBuf], command: &Command) -> Option<&'s Spot> {
+        let words: Vec<String> = command.argv.iter().map(pattern).collect();
+        let (program, arguments) = words.split_first()?;
+        let name = program.rsplit('/').next().unwrap_or_default();
+        let search = Search::of(name, arguments)?;
+        let directories: Vec<String> = command.directories.iter().map(pattern).collect();
+        let starts = search.starts.iter().filter(|start| !start.contains(HOLE));
+        let starts: Vec<PathBuf> = starts
+            .flat_map(|start| {
+                let start = self.places.expanded(start);
+                let known = directories.iter().map(|directory| self.places.expanded(directory));
+                let from = bases.iter().cloned().chain(known.map(PathBuf::from));
+                from.map(|from| resolved(&from.join(&start))).collect::<Vec<_>>()
+            })
+            .collect();
+        let is_listed = |file: &&File<'_>| {
+            let real = resolved(&file.as_spot.path);
+            starts.iter().any(|start| {
+                let below = real.strip_prefix(start).ok();
+                below.is_some_and(|below| search.finds(below, &real))
+            })
+        };
+        self.files().iter().find(is_listed).map(|file| file.spot)
+    }
+}
+
+fn collect<'s>(spot: &'s Spot, path: &Path, depth: usize, files: &mut Vec<File<'s>>) {
+    let Ok(metadata) = fs::metadata(path) else { return };
+    if files.len() >= MOST_FILES {
+        return;
+    }
+    if metadata.is_file() {
+        let parts: Vec<Arc<str>> = parts_of(path).collect();
+        let base = parts.len();
+        let as_spot = Spot { parts, base, path: path.to_path_buf(), ..spot.clone() };
+        files.push(File { as_spot: Spot { is_whole: false, ..as_spot }, spot });
+        return;
+    }
+    if !spot.is_whole || depth == 0 {
+        return;
+    }
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        collect(spot, &entry.path(), depth - 1, files);
+    }
+}
+
+/// What a command searches for, and where.
+struct Search<'a> {
+    starts: Vec<&'a str>,
+    /// Patterns of names, of which one has to match, if there are any.
+    names: Vec<&'a str>,
+    /// What has to be in a file.
+    text: Option<&'a str>,
+    ignores_case: bool,
+    finds_hidden: bool,
+}
+
+impl<'a> Search<'a> {
+    fn of(program: &str, arguments: &'a [String]) -> Option<Self> {
+        match program {
+            "find" => Some(Self::find(arguments)),
+            "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => Some(Self::grep(program, arguments)),
+            "fd" | "fdfind" => Some(Self::fd(arguments)),
+            _ => None,
+        }
+    }
+
+    fn find(arguments: &'a [String]) -> Self {
+        let arguments = arguments.iter().map(String::as_str);
+        let is_option = |word: &&str| word.starts_with('-') || matches!(*word, "(" | "!");
+        let starts: Vec<&str> = arguments.clone().take_while(|word| !is_option(word)).collect();
+        let mut names = Vec::new();
+        let mut before = "";
+        let mut rest = arguments.peekable();
+        while let Some(word) = rest.next() {
+            let is_negated = matches!(before, "!" | "-not");
+            match word {
+                "-name" | "-iname" if !is_negated => names.extend(rest.next()),
+                // Another branch may have no name at all.
+                "-o" | "-or" => {
+                    let more: Vec<&str> = rest.clone().take_while(|w| !matches!(*w, "-o")).collect();
+                    if !more.iter().any(|word| matches!(*word, "-name" | "-iname")) {
+                        names.push("*");
+                    }
+                }
+                _ => {}
+            }
+            before = word;
+        }
+        let starts = if starts.is_empty() { vec!["."] } else { starts };
+        Self { starts, names, text: None, ignores_case: true, finds_hidden: true }
+    }
+
+    fn fd(arguments: &'a [String]) -> Self {
+        let mut words = arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
+        // Its first word is a part of a name.
+        let _ = words.next();
+        let starts: Vec<&str> = words.collect();
+        let is_open = |word: &String| matches!(word.as_str(), "-H" | "--hidden" | "-u" | "-uu");
+        let starts = if starts.is_empty() { vec!["."] } else { starts };
+        let finds_hidden = arguments.iter().any(is_open);
+        Self { starts, names: Vec::new(), text: None, ignores_case: true, finds_hidden }
+    }
+
+    fn grep(program: &str, arguments: &'a [String]) -> Self {
+        let mut search = Self {
+            starts: Vec::new(),
+            names: Vec::new(),
+            text: None,
+            ignores_case: false,
+            finds_hidden: program.ends_with("grep"),
+        };
+        let mut rest = arguments.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            if let Some(name) = word.strip_prefix("--include=") {
+                search.names.push(name);
+            } else if matches!(word, "--include" | "-g" | "--glob") {
+                search.names.extend(rest.next().filter(|name| !name.starts_with('!')));
+            } else if matches!(word, "-e" | "--regexp") {
+                search.text = rest.next();
+            } else if matches!(word, "-t" | "--type" | "-A" | "-B" | "-C" | "-m") {
+                rest.next();
+            } else if let Some(option) = word.strip_prefix('-') {
+                search.ignores_case |= !option.starts_with('-') && option.contains(['i', 'S']);
+                search.finds_hidden |= matches!(word, "--hidden" | "-uu" | "-uuu" | "-." | "-a");
+            } else if search.text.is_none() {
+                search.text = Some(word);
+            } else {
+                search.starts.push(word);
+            }
+        }
+        if search.starts.is_empty() {
+            search.starts.push(".");
+        }
+        search
+    }
+
+    fn finds(&self, below: &Path, path: &Path) -> bool {
+        let is_hidden = |part: &std::ffi::OsStr| part.to_string_lossy().starts_with('.');
+        if !self.finds_hidden && below.iter().any(is_hidden) {
+            return false;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let is_named = |pattern: &&str| {
+            let pattern = pattern.rsplit('/').next().unwrap_or_default().to_lowercase();
+            found_as(&pattern, &name)
+        };
+        if !self.names.is_empty() && !self.names.iter().any(|pattern| is_named(&pattern)) {
+            return false;
+        }
+        self.text.is_none_or(|text| self.is_in(text, path))
+    }
+
+    /// Whether `grep` may find something in a file, by the letters that it must have.
+    fn is_in(&self, text: &str, path: &Path) -> bool {
+        if fs::metadata(path).is_ok_and(|metadata| metadata.len() > LONGEST) {
+            return true;
+        }
+        let Ok(content) = fs::read(path) else { return true };
+        let content = String::from_utf8_lossy(&content);
+        let content = if self.ignores_case { content.to_lowercase().into() } else { content };
+        text.split('|').any(|choice| {
+            let choice = if self.ignores_case { choice.to_lowercase() } else { choice.to_owned() };
+            content.contains(needed(&choice))
+        })
+    }
+}
+
+/// The longest piece of a regular expression that is in every text it matches.
+fn needed(expression: &str) -> &str {
+    let is_letter = |c: char| c.is_alphanumeric() || "_ -/:='\"#<>@,;%&~!".contains(c);
+    let pieces = expression.split(|c: char| !is_letter(c));
+    let mut longest = "";
+    for piece in pieces {
+        let begin = piece.as_ptr() as usize - expression.as_ptr() as usize;
+        let after = expression.get(begin + piece.len()..).unwrap_or_default();
+        // The last letter may be there any number of times, also none.
+        let piece = if after.starts_with(['*', '?', '{', '\\']) {
+            let mut letters = piece.chars();
+            letters.next_back();
+            letters.as_str()
+        } else {
+            piece
+        };
+        // `\w`, `[a-z]`: letters that mean something else.
+        let before = expression.get(..begin).unwrap_or_default();
+        if before.ends_with('\\') || before.rfind('[') > before.rfind(']') {
+            continue;
+        }
+        if piece.len() > longest.len() {
+            longest = piece;
+        }
+    }
+    longest
+}

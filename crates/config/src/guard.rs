@@ -1,20 +1,29 @@
 //! A built-in hook that keeps an agent from its own hooks: it denies writes, by edit tools or by
-//! the shell, to hook files, pinned scripts, the trust store, Tollgate's configuration and the
-//! settings in which agents keep hooks, and calls of `tollgate trust`, `install`, `uninstall`.
+//! the shell, to hook files, pinned scripts, the trust store, Tollgate's configuration, its program
+//! and the settings in which agents keep hooks, and calls of `tollgate trust`, `install`,
+//! `uninstall`.
 //!
 //! Edit tools name the file they write, so for them it is exact: links, `..`, relative paths,
 //! capital letters and hard links lead nowhere else. A shell can be told the same thing in
-//! endless ways, so for it the guard is careful: a command that mentions a protected place and is
-//! not plainly a look at it is denied, unless it is certain what it does and that it leaves the place
-//! alone.
+//! endless ways, so for it the guard is careful, and looks twice. By its text, a command that
+//! mentions a protected place and is not plainly a look at it is denied, unless it is certain what
+//! it does and that it leaves the place alone. And what a shell would make of it is denied where
+//! that writes to a place or calls Tollgate: behind variables, patterns, decoders, other programs,
+//! and files that `find` or `grep` name.
 //!
 //! # Limits
 //!
-//! A command whose text does not show what it does is not seen through: names that are put
-//! together by programs, decoded (`base64 -d | sh`) or read from files, scripts that were written
-//! before, and commands such as `git checkout` or `git stash` that change files they do not name.
-//! For a project's own hooks, [trust](crate::trust) notices afterwards. What another program of
-//! the same person does is outside of any agent, and of this.
+//! What is not in the text of a command is not seen:
+//!
+//! - what it reads from files, from the network, or from scripts that were written before;
+//! - names that code in another language computes, beyond texts that it puts side by side;
+//! - archives and copies that are unpacked over a project, and commands such as `git checkout` or
+//!   `git stash` that change files they do not name, or take a list of them from elsewhere than
+//!   `find`, `grep` and the like (`git ls-files | xargs`).
+//!
+//! For a project's own hooks, [trust](crate::trust) notices afterwards. A build that replaces
+//! Tollgate's program does not name it. What another program of the same person does is outside of
+//! any agent, and of this.
 //!
 //! ```
 //! use tollgate_config::guard::{Guard, Protected};
@@ -31,6 +40,7 @@
 
 mod calls;
 mod certain;
+mod code;
 mod copies;
 mod kept;
 mod mention;
@@ -38,6 +48,7 @@ mod own;
 mod places;
 mod programs;
 mod readers;
+mod said;
 mod shell;
 mod spots;
 mod told;

@@ -212,6 +212,28 @@ fn a_long_line_is_only_denied_where_it_is_about_hooks() {
 }
 
 #[test]
+fn the_reason_names_the_configuration_where_it_is() {
+    let world = World::new();
+    let config = world.home.join("elsewhere");
+    let guard = Guard::new(Protected {
+        project: world.project.clone(),
+        home: Some(world.home.clone()),
+        config: vec![config.clone()],
+        ..Protected::default()
+    });
+    let shown = config.join("tollgate").display().to_string();
+    let file = format!("{shown}/policy.star");
+    let code = "python3 -c \"import os; os.remove('../home/elsewhere/tollgate/x')\"";
+    for call in [
+        ToolCall::new("write_to_file").arg("TargetFile", file.clone()),
+        ToolCall::new("run_command").arg("CommandLine", format!("rm {file}")),
+        ToolCall::new("run_command").arg("CommandLine", code),
+    ] {
+        assert_eq!(guard.refuses(&call, &[]), Some(Refusal::Write { place: shown.clone() }));
+    }
+}
+
+#[test]
 fn a_relative_project_is_protected_by_its_absolute_paths() {
     let here = std::env::current_dir().unwrap();
     let write = |path: PathBuf| {

@@ -5,14 +5,19 @@
 
 use std::path::PathBuf;
 
-use tollgate_shell::effects::{Effect, Kind, Target};
+use tollgate_shell::effects::{Effect, Kind, Target, Thing};
 
 use super::places::{Places, Relation};
 use super::told::Told;
 use crate::trust::words::HOLE;
 
 /// Whether a command, run in any of these directories, leaves everything protected as it is.
-pub(super) fn leaves_alone(places: &Places, bases: &[PathBuf], told: &Told<'_>, line: &str) -> bool {
+pub(super) fn leaves_alone(
+    places: &Places,
+    bases: &[PathBuf],
+    told: &Told<'_>,
+    line: &str,
+) -> bool {
     // Where `..` leads behind a link is not in the text.
     if line.contains("/..") {
         return false;
@@ -40,6 +45,13 @@ fn is_apart(places: &Places, bases: &[PathBuf], effect: &Effect) -> bool {
             if matches!(beside, Some(Relation::Around | Relation::Within)) {
                 return false;
             }
+            // To `find` a dot at the beginning is a letter as any other.
+            let dotted = path.rsplit_once('/').map(|(before, name)| format!("{before}/.{name}"));
+            let is_found = path.contains("**/") || path.contains(&format!("{HOLE}/"));
+            let dotted = dotted.filter(|_| is_found).and_then(|path| relation(&path));
+            if matches!(dotted, Some(Relation::Around | Relation::Within)) {
+                return false;
+            }
             let apart = match relation(&path) {
                 None => true,
                 Some(Relation::Above) => !effect.tree && effect.kind == Kind::Write,
@@ -47,6 +59,8 @@ fn is_apart(places: &Places, bases: &[PathBuf], effect: &Effect) -> bool {
             };
             apart && places.linked(bases, &location.text).is_none()
         }
+        // Another directory may come to lie over the place.
+        (Kind::System, Target::Thing { what, .. }) => *what != Thing::Filesystem.name(),
         // A hard link has another name, and is the same file.
         (Kind::Read, Target::Path(location)) if matches!(effect.by.as_str(), "cp" | "ln") => {
             let found = places.relation(bases, &location.text);

@@ -90,14 +90,28 @@ pub(super) fn onto<'s>(
             let mut below = places.spots().iter().filter(|spot| spot.path.starts_with(&target));
             below.find(|spot| {
                 let path = spot.path.strip_prefix(&target).unwrap_or(&spot.path);
-                brings(run, &full(source), name, path, copy.is_exact)
+                // A project's own are the matter of trust: things are put together there all the time.
+                let is_careful = !spot.path.starts_with(places.project());
+                match brings(run, &full(source), name, path, copy.is_exact) {
+                    Brings::Yes => true,
+                    Brings::Perhaps => is_careful,
+                    Brings::No => false,
+                }
             })
         })
     })
 }
 
-/// Whether a source has something at a path below the target, or may have.
-fn brings(run: &Run, source: &Path, name: &str, path: &Path, is_exact: bool) -> bool {
+/// Whether a source has something that would land on a place.
+enum Brings {
+    Yes,
+    /// What is not there yet, or is filled by the same line, may hold anything.
+    Perhaps,
+    No,
+}
+
+/// Whether a source has something at a path below the target.
+fn brings(run: &Run, source: &Path, name: &str, path: &Path, is_exact: bool) -> Brings {
     let in_it = if is_exact || matches!(name, "." | "..") {
         source.join(path)
     } else if name.contains(['*', '?', '[', HOLE]) {
@@ -107,16 +121,12 @@ fn brings(run: &Run, source: &Path, name: &str, path: &Path, is_exact: bool) -> 
         // One directory, by its name.
         let mut parts = path.iter();
         if parts.next() != Some(name.as_ref()) {
-            return false;
+            return Brings::No;
         }
         source.join(parts.as_path())
     };
-    let directory = match name {
-        "." | ".." => source,
-        name if name.contains(['*', '?', '[', HOLE]) => source.parent().unwrap_or(source),
-        _ => source,
-    };
-    // What is not there yet, or is filled by the same line, may hold anything.
+    let is_pattern = name.contains(['*', '?', '[', HOLE]);
+    let directory = if is_pattern { source.parent().unwrap_or(source) } else { source };
     let is_filled = run.effects.list.iter().any(|effect| match &effect.target {
         Target::Path(location) => {
             effect.kind == Kind::Write
@@ -124,5 +134,11 @@ fn brings(run: &Run, source: &Path, name: &str, path: &Path, is_exact: bool) -> 
         }
         _ => false,
     });
-    is_filled || !directory.exists() || fs::symlink_metadata(in_it).is_ok()
+    if fs::symlink_metadata(in_it).is_ok() {
+        Brings::Yes
+    } else if is_filled || !directory.exists() {
+        Brings::Perhaps
+    } else {
+        Brings::No
+    }
 }

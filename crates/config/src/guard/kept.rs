@@ -119,6 +119,8 @@ struct Search<'a> {
     starts: Vec<&'a str>,
     /// Patterns of names, of which one has to match, if there are any.
     names: Vec<&'a str>,
+    /// What a name has to have in it.
+    part: Option<&'a str>,
     /// What has to be in a file.
     text: Option<&'a str>,
     ignores_case: bool,
@@ -129,7 +131,9 @@ impl<'a> Search<'a> {
     fn of(program: &str, arguments: &'a [String]) -> Option<Self> {
         match program {
             "find" => Some(Self::find(arguments)),
-            "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => Some(Self::grep(program, arguments)),
+            "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => {
+                Some(Self::grep(program, arguments))
+            }
             "fd" | "fdfind" => Some(Self::fd(arguments)),
             _ => None,
         }
@@ -148,7 +152,8 @@ impl<'a> Search<'a> {
                 "-name" | "-iname" if !is_negated => names.extend(rest.next()),
                 // Another branch may have no name at all.
                 "-o" | "-or" => {
-                    let more: Vec<&str> = rest.clone().take_while(|w| !matches!(*w, "-o")).collect();
+                    let more: Vec<&str> =
+                        rest.clone().take_while(|w| !matches!(*w, "-o")).collect();
                     if !more.iter().any(|word| matches!(*word, "-name" | "-iname")) {
                         names.push("*");
                     }
@@ -158,24 +163,39 @@ impl<'a> Search<'a> {
             before = word;
         }
         let starts = if starts.is_empty() { vec!["."] } else { starts };
-        Self { starts, names, text: None, ignores_case: true, finds_hidden: true }
+        Self { starts, names, part: None, text: None, ignores_case: true, finds_hidden: true }
     }
 
     fn fd(arguments: &'a [String]) -> Self {
-        let mut words = arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
-        // Its first word is a part of a name.
-        let _ = words.next();
-        let starts: Vec<&str> = words.collect();
-        let is_open = |word: &String| matches!(word.as_str(), "-H" | "--hidden" | "-u" | "-uu");
-        let starts = if starts.is_empty() { vec!["."] } else { starts };
-        let finds_hidden = arguments.iter().any(is_open);
-        Self { starts, names: Vec::new(), text: None, ignores_case: true, finds_hidden }
+        let mut search = Self {
+            starts: Vec::new(),
+            names: Vec::new(),
+            part: None,
+            text: None,
+            ignores_case: true,
+            finds_hidden: false,
+        };
+        let mut rest = arguments.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            match word {
+                "-e" | "--extension" => search.part = rest.next(),
+                "-H" | "--hidden" | "-u" | "-uu" => search.finds_hidden = true,
+                word if word.starts_with('-') => {}
+                word if search.part.is_none() => search.part = Some(word),
+                word => search.starts.push(word),
+            }
+        }
+        if search.starts.is_empty() {
+            search.starts.push(".");
+        }
+        search
     }
 
     fn grep(program: &str, arguments: &'a [String]) -> Self {
         let mut search = Self {
             starts: Vec::new(),
             names: Vec::new(),
+            part: None,
             text: None,
             ignores_case: false,
             finds_hidden: program.ends_with("grep"),
@@ -215,7 +235,10 @@ impl<'a> Search<'a> {
             let pattern = pattern.rsplit('/').next().unwrap_or_default().to_lowercase();
             found_as(&pattern, &name)
         };
-        if !self.names.is_empty() && !self.names.iter().any(|pattern| is_named(&pattern)) {
+        if !self.names.is_empty() && !self.names.iter().any(is_named) {
+            return false;
+        }
+        if self.part.is_some_and(|part| !name.contains(needed(&part.to_lowercase()))) {
             return false;
         }
         self.text.is_none_or(|text| self.is_in(text, path))
@@ -241,9 +264,11 @@ fn needed(expression: &str) -> &str {
     let is_letter = |c: char| c.is_alphanumeric() || "_ -/:='\"#<>@,;%&~!".contains(c);
     let pieces = expression.split(|c: char| !is_letter(c));
     let mut longest = "";
+    let mut at = 0;
     for piece in pieces {
-        let begin = piece.as_ptr() as usize - expression.as_ptr() as usize;
-        let after = expression.get(begin + piece.len()..).unwrap_or_default();
+        let (begin, end) = (at, at + piece.len());
+        let after = expression.get(end..).unwrap_or_default();
+        at = end + after.chars().next().map_or(0, char::len_utf8);
         // The last letter may be there any number of times, also none.
         let piece = if after.starts_with(['*', '?', '{', '\\']) {
             let mut letters = piece.chars();

@@ -54,7 +54,8 @@ pub(super) fn calls_in(normal: &str) -> Option<String> {
     while let Some(at) = rest.find("tollgate") {
         let (before, after) = rest.split_at(at);
         rest = after.get("tollgate".len()..).unwrap_or_default();
-        let after = ["-cli", ".exe"].iter().fold(rest, |rest, e| rest.strip_prefix(e).unwrap_or(rest));
+        let after =
+            ["-cli", ".exe"].iter().fold(rest, |rest, e| rest.strip_prefix(e).unwrap_or(rest));
         // `\n` before it and `-S` are letters here; `my_tollgate` is another name.
         if before.ends_with(['_', '.']) {
             continue;

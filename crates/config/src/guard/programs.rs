@@ -56,19 +56,41 @@ pub(super) const FED: &[&str] = &[
 
 /// Those that have a language in which a name can be put together from pieces.
 pub(super) const LANGUAGES: &[&str] = &[
-    "python", "python2", "python3", "perl", "ruby", "node", "deno", "bun", "php", "awk", "gawk",
-    "lua", "tclsh", "expect", "osascript", "Rscript", "gcc", "cc", "clang", "tcc", "rustc", "go",
+    "python",
+    "python2",
+    "python3",
+    "perl",
+    "ruby",
+    "node",
+    "deno",
+    "bun",
+    "php",
+    "awk",
+    "gawk",
+    "lua",
+    "tclsh",
+    "expect",
+    "osascript",
+    "Rscript",
+    "gcc",
+    "cc",
+    "clang",
+    "tcc",
+    "rustc",
+    "go",
 ];
 
 /// Programs that remove what they are given, with all that is in it.
-pub(super) const REMOVERS: &[&str] = &["rm", "rmdir", "shred", "unlink", "trash", "srm", "mv", "rsync"];
+pub(super) const REMOVERS: &[&str] =
+    &["rm", "rmdir", "shred", "unlink", "trash", "srm", "mv", "rsync", "mount"];
 
 /// Programs that write what they are given.
 pub(super) const WRITERS: &[&str] =
     &["cp", "tee", "dd", "install", "ln", "truncate", "touch", "chmod", "patch"];
 
 /// Further programs by which a text is known to be a command.
-pub(super) const OTHERS: &[&str] = &["tollgate", "sudo", "env", "git", "curl", "wget", "cd", "nohup", "cargo"];
+pub(super) const OTHERS: &[&str] =
+    &["tollgate", "sudo", "env", "git", "curl", "wget", "cd", "nohup", "cargo"];
 
 /// Commands that set the variables they name.
 pub(super) const SETTERS: &[&str] = &[
@@ -87,13 +109,14 @@ pub(super) const SETTERS: &[&str] = &[
 
 /// Further programs that change a file they are given.
 pub(super) const EDITORS: &[&str] = &[
-    "sed", "perl", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "strip", "objcopy", "patchelf",
-    "upx", "chown", "chgrp", "chattr", "setfacl", "setcap", "curl", "wget", "gcc", "cc", "clang",
-    "rustc", "sponge", "split", "sort", "base64",
+    "sed", "perl", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "strip", "objcopy",
+    "patchelf", "upx", "chown", "chgrp", "chattr", "setfacl", "setcap", "curl", "wget", "gcc",
+    "cc", "clang", "rustc", "sponge", "split", "sort", "base64",
 ];
 
 /// Agents, by their programs, that can be told to leave out hooks.
-pub(super) const AGENTS: &[&str] = &["claude", "codex", "copilot", "qwen", "gemini", "droid", "kimi"];
+pub(super) const AGENTS: &[&str] =
+    &["claude", "codex", "copilot", "qwen", "gemini", "droid", "kimi"];
 
 /// What they are told, in small letters and as it is written.
 pub(super) const SWITCHES: &[(&str, &str)] = &[
@@ -109,6 +132,6 @@ pub(super) const MESSAGES: &[&str] = &["commit", "tag", "merge", "stash", "notes
 
 /// Programs that write to everything in a directory, or to more of it than they name.
 pub(super) const UNPACKERS: &[&str] = &[
-    "tar", "bsdtar", "gtar", "unzip", "7z", "7za", "cpio", "rsync", "unar", "ditto", "chmod", "chown",
-    "chgrp", "chattr", "setfacl",
+    "tar", "bsdtar", "gtar", "unzip", "7z", "7za", "cpio", "rsync", "unar", "ditto", "chmod",
+    "chown", "chgrp", "chattr", "setfacl",
 ];

@@ -139,8 +139,10 @@ pub(super) fn is_plain(line: &Line, command: &Command) -> bool {
 
 /// Whether a program does nothing with what it reads but show it, change it or keep it.
 pub(super) fn passes_on(name: &str) -> bool {
-    const OTHERS: &[&str] =
-        &["git", "gh", "tee", "dd", "cp", "mkdir", "sort", "uniq", "rev", "base64", "gzip", "fold", "fmt"];
+    const OTHERS: &[&str] = &[
+        "git", "gh", "tee", "dd", "cp", "mkdir", "sort", "uniq", "rev", "base64", "gzip", "fold",
+        "fmt",
+    ];
     OTHERS.contains(&name) || READERS.iter().any(|(reader, _)| *reader == name)
 }
 

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Refusal;
-use super::mention::{Needles, normal};
+use super::code;
+use super::mention::Needles;
+use super::own::calls;
 use super::places::{Places, Relation, Spot, found_as, plainly};
-use super::own::{calls, calls_in, calls_in_pieces, renamed_call};
-use super::programs::{
-    AGENTS, EDITORS, FED, LANGUAGES, MESSAGES, OTHERS, REMOVERS, SWITCHES, UNPACKERS,
-    WRITERS,
-};
+use super::programs::{EDITORS, FED, OTHERS, REMOVERS, WRITERS};
 use super::readers::{is_plain, program_name};
+use super::said::{is_message, said_call, switched_off, tells_all};
 use super::words::candidates;
 use crate::trust::words::{Command, HOLE, Hole, Line, Redirect, Word};
 
@@ -110,13 +109,7 @@ impl<'a> Shell<'a> {
         self.line(text, &line, &plain, depth)
     }
 
-    fn line(
-        &mut self,
-        text: &str,
-        line: &Line,
-        plain: &[bool],
-        depth: usize,
-    ) -> Option<Refusal> {
+    fn line(&mut self, text: &str, line: &Line, plain: &[bool], depth: usize) -> Option<Refusal> {
         let only_looks = plain.iter().all(|plain| *plain);
         let is_fed = line.commands.iter().zip(plain).any(|(command, is_plain)| {
             let (_, own) = command.parts();
@@ -134,7 +127,7 @@ impl<'a> Shell<'a> {
             if let Some(switch) = switched_off(line) {
                 return Some(Refusal::Off { switch });
             }
-            if let Some(spot) = self.program_in_code(text, line) {
+            if let Some(spot) = code::changed(self.places, &self.bases, text, line) {
                 return Some(spot.refusal());
             }
         }
@@ -285,9 +278,8 @@ impl<'a> Shell<'a> {
         let removes = programs.iter().any(|program| REMOVERS.contains(program));
         let moves = programs.contains(&"mv") && !texts.iter().any(|t| t.starts_with("-t"));
         let finds = programs.contains(&"find");
-        let is_changing = |program: &&str| {
-            [WRITERS, REMOVERS, EDITORS].iter().any(|list| list.contains(program))
-        };
+        let is_changing =
+            |program: &&str| [WRITERS, REMOVERS, EDITORS].iter().any(|list| list.contains(program));
         let changes = programs.iter().any(is_changing);
         // To run a script is not to change it.
         let program = command.parts().1.first().map(|word| self.filled(word));
@@ -344,28 +336,12 @@ impl<'a> Shell<'a> {
                     if NAMES.contains(option) {
                         return spot.own_parts().any(|part| found_as(&filter, part));
                     }
-                    let last = filter.rsplit('/').next().unwrap_or_default().replace(['*', '?'], "");
+                    let last =
+                        filter.rsplit('/').next().unwrap_or_default().replace(['*', '?'], "");
                     FILTERS.contains(option) && (last.is_empty() || spot.name().contains(&last))
                 })
         };
         self.places.spots().iter().find(reaches)
-    }
-
-    /// Tollgate's own program, where code in some language names it and does more than run it.
-    fn program_in_code(&self, text: &str, line: &Line) -> Option<&'a Spot> {
-        const CHANGES: &[&str] =
-            &["open", "write", "unlink", "remove", "rename", "copy", "chmod", "link", "replace"];
-        let mut programs = self.places.spots().iter().filter(|spot| spot.is_program).peekable();
-        programs.peek()?;
-        let mut words = line.commands.iter().flat_map(|command| &command.words);
-        if !words.any(|word| LANGUAGES.contains(&word.base_name())) {
-            return None;
-        }
-        let normal = normal(text);
-        if !CHANGES.iter().any(|name| normal.contains(name)) {
-            return None;
-        }
-        programs.find(|spot| normal.contains(&spot.path.to_string_lossy().to_lowercase()))
     }
 
     fn relation(&self, text: &str) -> Option<(Relation, &'a Spot)> {
@@ -412,85 +388,4 @@ fn reads_input(command: &Command) -> bool {
     words.first().is_some_and(|program| {
         program_name(program).is_none_or(|name| !matches!(name, "tee" | "cp" | "mkdir" | "dd"))
     })
-}
-
-/// Whether a command's words are a message to people.
-fn is_message(command: &Command) -> bool {
-    let (assignments, words) = command.parts();
-    let mut words = words.iter().map(|word| word.text.as_str());
-    match (words.next(), words.next()) {
-        (Some("git"), Some(name)) => assignments.is_empty() && MESSAGES.contains(&name),
-        (Some("gh"), Some(name)) => {
-            assignments.is_empty() && matches!(name, "pr" | "issue" | "release" | "gist")
-        }
-        _ => false,
-    }
-}
-
-/// The subcommand for people that a line calls, or has another program call.
-fn said_call(text: &str, line: &Line, plain: &[bool], is_fed: bool) -> Option<String> {
-    let all = normal(text);
-    if is_fed && (all.contains("tollgate") || all.contains("gate")) {
-        let has_language = line.commands.iter().any(|command| {
-            command.words.iter().any(|word| LANGUAGES.contains(&word.base_name()))
-        });
-        let called = |said: &str| {
-            let in_pieces = || if has_language { calls_in_pieces(said) } else { None };
-            calls_in(said).or_else(in_pieces)
-        };
-        if called(&all).is_some() {
-            let others = line.commands.iter().filter(|command| !is_message(command));
-            let said = others.map(spoken).chain(line.documents.iter().cloned());
-            let said: Vec<String> = said.collect();
-            if let Some(subcommand) = called(&normal(&said.join("\n"))) {
-                return Some(subcommand);
-            }
-        }
-    }
-    if all.contains("tollgate") {
-        // Any program may run what it is told: a pager, an editor, a command of its own.
-        let does = |(command, is_plain): &(&Command, &bool)| !**is_plain && !is_message(command);
-        let doing = line.commands.iter().zip(plain).filter(does);
-        let mut called = doing.map(|(command, _)| calls_in(&normal(&spoken(command))));
-        if let Some(found) = called.find(Option::is_some) {
-            return found;
-        }
-    }
-    renamed_call(line)
-}
-
-/// All words of a command.
-fn spoken(command: &Command) -> String {
-    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    words.join(" ")
-}
-
-/// The switch by which an agent is started without its hooks, if one is.
-fn switched_off(line: &Line) -> Option<&'static str> {
-    let starts = |command: &&Command| {
-        command.words.iter().any(|word| AGENTS.contains(&word.base_name()))
-    };
-    line.commands.iter().filter(starts).find_map(|command| {
-        let said = normal(&spoken(command));
-        SWITCHES.iter().find(|(small, _)| said.contains(small)).map(|(_, shown)| *shown)
-    })
-}
-
-/// Whether nothing can be in a line that its words do not say: it only looks, or is one command
-/// that is plainly written and handles no files as others say.
-fn tells_all(text: &str, line: &Line, plain: &[bool]) -> bool {
-    let mut words = line.commands.iter().flat_map(|command| &command.words);
-    let is_open = |word: &Word| {
-        word.redirect == Some(Redirect::Out) && word.text.contains([HOLE, '*', '?', '['])
-    };
-    if plain.iter().all(|plain| *plain) {
-        return !words.any(is_open);
-    }
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -_./:=@,+".contains(&byte);
-    let handles = |word: &Word| {
-        let name = word.base_name();
-        [FED, WRITERS, REMOVERS, EDITORS, UNPACKERS].iter().any(|list| list.contains(&name))
-            || matches!(name, "find" | "env")
-    };
-    text.bytes().all(is_plain) && !words.any(handles)
 }

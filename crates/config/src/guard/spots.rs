@@ -231,7 +231,10 @@ impl Below {
             push(found, Spot { parts, base, is_whole, is_program: false, shown, path: written });
             return;
         }
-        push(found, Spot { parts, base, is_whole, is_program: false, shown: shown.clone(), path: written });
+        push(
+            found,
+            Spot { parts, base, is_whole, is_program: false, shown: shown.clone(), path: written },
+        );
         let real = resolved(&self.real.join(path));
         let parent = real.parent().unwrap_or(Path::new("/"));
         let real_base = if real.starts_with(&self.real) { &self.real } else { parent };
@@ -239,7 +242,10 @@ impl Below {
         {
             let parts: Vec<Arc<str>> = parts_of(&path).collect();
             let base = parts_of::<Arc<str>>(base).count().min(parts.len());
-            push(found, Spot { parts, base, is_whole, is_program: false, shown: shown.clone(), path });
+            push(
+                found,
+                Spot { parts, base, is_whole, is_program: false, shown: shown.clone(), path },
+            );
         }
     }
 

@@ -63,7 +63,7 @@ impl<'a> Told<'a> {
             if let Some(subcommand) = call {
                 return Some(Refusal::Tollgate { subcommand });
             }
-            let mut changes = run.effects.list.iter().filter(|e| is_change(e));
+            let mut changes = run.effects.list.iter().filter(|e| is_change(e) && !is_unset(run, e));
             let touched = changes.find_map(|effect| touched(places, bases, &kept, effect));
             let copied = || commands.iter().find_map(|c| copies::onto(places, bases, run, c));
             let listed = || {
@@ -80,6 +80,20 @@ impl<'a> Told<'a> {
 
 fn is_change(effect: &Effect) -> bool {
     matches!(effect.kind, Kind::Write | Kind::Delete)
+}
+
+/// Whether it is what `rm -r ./$x` would do if the variable were empty. It seldom is, and then the
+/// agent did not mean it.
+fn is_unset(run: &Run, effect: &Effect) -> bool {
+    let Target::Path(location) = &effect.target else { return false };
+    let open = format!("{}/$?", location.text.trim_end_matches('/'));
+    run.effects.list.iter().any(|other| match &other.target {
+        Target::Path(other_location) => {
+            let is_same = other.kind == effect.kind && other.by == effect.by;
+            is_same && (other_location.text == open || other_location.text == "$?")
+        }
+        _ => false,
+    })
 }
 
 /// Whether it may be anything that another command lists.
@@ -106,7 +120,8 @@ fn touched<'s>(
             Some((Relation::Above, spot)) if deletes && effect.tree => Some(spot),
             _ => None,
         };
-        let written = || if effect.tree { unpacked(places, bases, effect, &location.text) } else { None };
+        let written =
+            || if effect.tree { unpacked(places, bases, effect, &location.text) } else { None };
         return spot.or_else(|| places.linked(bases, &location.text)).or_else(written);
     }
     if let Some(directory) = location.text.strip_suffix("/$?") {

@@ -20,6 +20,8 @@ struct Copy {
     /// Whether the target is the copy itself, and not the directory it is put in.
     is_exact: bool,
     with_directories: bool,
+    /// Whether a source keeps the directories it is named with.
+    with_parents: bool,
 }
 
 impl Copy {
@@ -31,7 +33,7 @@ impl Copy {
             return None;
         }
         let mut given = None;
-        let (mut operands, mut is_exact) = (Vec::new(), false);
+        let (mut operands, mut is_exact, mut with_parents) = (Vec::new(), false, false);
         let mut with_directories = name == "mv";
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
@@ -42,6 +44,7 @@ impl Copy {
             } else if let Some(option) = word.strip_prefix("--") {
                 with_directories |= matches!(option, "recursive" | "archive");
                 is_exact |= option == "no-target-directory";
+                with_parents |= option == "parents";
             } else if let Some(flags) = word.strip_prefix('-') {
                 with_directories |= name.ends_with("cp") && flags.contains(['r', 'R', 'a']);
                 is_exact |= flags.contains('T');
@@ -54,7 +57,7 @@ impl Copy {
             }
         }
         let target = given.or_else(|| operands.pop())?;
-        Some(Self { sources: operands, target, is_exact, with_directories })
+        Some(Self { sources: operands, target, is_exact, with_directories, with_parents })
     }
 }
 
@@ -79,7 +82,7 @@ pub(super) fn onto<'s>(
         }
         copy.sources.iter().find_map(|source| {
             let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let lands = target.join(name);
+            let lands = target.join(if copy.with_parents { source } else { name });
             let lands = lands.to_str().filter(|_| !copy.is_exact && !matches!(name, "." | ".."));
             match lands.and_then(|lands| places.relation(bases, lands)) {
                 Some((Relation::Within, spot)) => return Some(spot),

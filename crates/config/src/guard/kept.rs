@@ -68,7 +68,12 @@ impl<'s> Kept<'s> {
     }
 
     /// The place of a file that a command lists for another one to change.
-    pub(super) fn listed_by(&self, bases: &[PathBuf], command: &Command) -> Option<&'s Spot> {
+    pub(super) fn listed_by(
+        &self,
+        bases: &[PathBuf],
+        command: &Command,
+        with_directories: bool,
+    ) -> Option<&'s Spot> {
         let words: Vec<String> = command.argv.iter().map(pattern).collect();
         let (program, arguments) = words.split_first()?;
         let name = program.rsplit('/').next().unwrap_or_default();
@@ -87,7 +92,10 @@ impl<'s> Kept<'s> {
             let real = resolved(&file.as_spot.path);
             starts.iter().any(|start| {
                 let below = real.strip_prefix(start).ok();
-                below.is_some_and(|below| search.finds(below, &real))
+                below.is_some_and(|below| {
+                    let is_near = with_directories || below.iter().count() <= search.deepest;
+                    is_near && search.finds(below, &real)
+                })
             })
         };
         self.files().iter().find(is_listed).map(|file| file.spot)
@@ -125,6 +133,9 @@ struct Search<'a> {
     text: Option<&'a str>,
     ignores_case: bool,
     finds_hidden: bool,
+    /// How far below its start a file is named. What is further down is only touched together with
+    /// the directory it is in.
+    deepest: usize,
 }
 
 impl<'a> Search<'a> {
@@ -135,6 +146,10 @@ impl<'a> Search<'a> {
                 Some(Self::grep(program, arguments))
             }
             "fd" | "fdfind" => Some(Self::fd(arguments)),
+            "locate" | "plocate" | "mlocate" => {
+                Some(Self { starts: vec!["/"], finds_hidden: true, ..Self::fd(arguments) })
+            }
+            "ls" | "tree" => Some(Self::ls(arguments)),
             _ => None,
         }
     }
@@ -163,7 +178,15 @@ impl<'a> Search<'a> {
             before = word;
         }
         let starts = if starts.is_empty() { vec!["."] } else { starts };
-        Self { starts, names, part: None, text: None, ignores_case: true, finds_hidden: true }
+        Self {
+            starts,
+            names,
+            part: None,
+            text: None,
+            ignores_case: true,
+            finds_hidden: true,
+            deepest: usize::MAX,
+        }
     }
 
     fn fd(arguments: &'a [String]) -> Self {
@@ -174,6 +197,7 @@ impl<'a> Search<'a> {
             text: None,
             ignores_case: true,
             finds_hidden: false,
+            deepest: usize::MAX,
         };
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(word) = rest.next() {
@@ -191,6 +215,24 @@ impl<'a> Search<'a> {
         search
     }
 
+    fn ls(arguments: &'a [String]) -> Self {
+        let (options, starts): (Vec<&str>, Vec<&str>) =
+            arguments.iter().map(String::as_str).partition(|word| word.starts_with('-'));
+        let starts = if starts.is_empty() { vec!["."] } else { starts };
+        let is_all = |option: &&str| option.contains(['a', 'A']) && !option.starts_with("--");
+        let finds_hidden = options.iter().any(is_all);
+        let goes_down = options.iter().any(|option| option.contains('R'));
+        Self {
+            starts,
+            names: Vec::new(),
+            part: None,
+            text: None,
+            ignores_case: true,
+            finds_hidden,
+            deepest: if goes_down { usize::MAX } else { 1 },
+        }
+    }
+
     fn grep(program: &str, arguments: &'a [String]) -> Self {
         let mut search = Self {
             starts: Vec::new(),
@@ -199,6 +241,7 @@ impl<'a> Search<'a> {
             text: None,
             ignores_case: false,
             finds_hidden: program.ends_with("grep"),
+            deepest: usize::MAX,
         };
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(word) = rest.next() {

@@ -1,7 +1,7 @@
 //! Calls of Tollgate's own subcommands for people, by their text.
 
 use super::words::candidates;
-use crate::trust::words::{Command, HOLE, Hole, Line, Word};
+use crate::trust::words::{Command, HOLE, Hole, Line, Redirect, Word};
 
 /// Subcommands of Tollgate that are for people.
 pub(super) const SUBCOMMANDS: &[&str] = &["trust", "install", "uninstall"];
@@ -119,9 +119,11 @@ pub(super) fn renamed_call(line: &Line) -> Option<String> {
     let names_it =
         |word: &Word| candidates(&word.text).any(is_tollgate) || word.holes.iter().any(says_it);
     let is_named = line.commands.iter().any(|command| {
-        let renames = ["alias", "ln", "cp", "mv", "install", "hash"];
+        let renames = ["alias", "ln", "cp", "mv", "install", "hash", "dd", "rsync"];
         let (_, words) = command.parts();
-        words.first().is_none_or(|program| renames.contains(&program.base_name()))
+        let is_kept = command.words.iter().any(|word| word.redirect == Some(Redirect::Out));
+        let copies = |name: &str| renames.contains(&name) || (is_kept && name == "cat");
+        words.first().is_none_or(|program| copies(program.base_name()))
             && command.words.iter().any(names_it)
     });
     let calls = |command: &Command| {

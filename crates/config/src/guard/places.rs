@@ -309,6 +309,18 @@ impl Places {
         best
     }
 
+    /// A place in a directory that is not the project's own, nor Tollgate's program.
+    pub(super) fn outside_project(&self, bases: &[PathBuf], directory: &str) -> Option<&Spot> {
+        let directory = self.expanded(directory);
+        let full: Vec<PathBuf> =
+            bases.iter().map(|base| resolved(&base.join(&directory))).collect();
+        let project = self.project();
+        let mut others = self.spots.iter().filter(|spot| !spot.is_program);
+        others.find(|spot| {
+            !spot.path.starts_with(project) && full.iter().any(|full| spot.path.starts_with(full))
+        })
+    }
+
     /// What is protected of a file that is to be written, if it is.
     pub(super) fn written(&self, bases: &[PathBuf], path: &str) -> Option<String> {
         // A tool takes a name as it is: stars are not patterns here.

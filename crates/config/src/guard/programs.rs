@@ -82,7 +82,7 @@ pub(super) const LANGUAGES: &[&str] = &[
 
 /// Programs that remove what they are given, with all that is in it.
 pub(super) const REMOVERS: &[&str] =
-    &["rm", "rmdir", "shred", "unlink", "trash", "srm", "mv", "rsync", "mount"];
+    &["rm", "rmdir", "shred", "unlink", "trash", "srm", "mv", "rsync", "rclone", "mount"];
 
 /// Programs that write what they are given.
 pub(super) const WRITERS: &[&str] =

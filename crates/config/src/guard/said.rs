@@ -101,8 +101,20 @@ pub(super) fn tells_all(text: &str, line: &Line, plain: &[bool]) -> bool {
         |byte: u8| byte.is_ascii_alphanumeric() || b" -_./:=@,+&|;>\"'#%\n".contains(&byte);
     let handles = |word: &Word| {
         let name = word.base_name();
-        [FED, WRITERS, REMOVERS, EDITORS, UNPACKERS].iter().any(|list| list.contains(&name))
-            || matches!(name, "find" | "env")
+        let is_listed =
+            [FED, WRITERS, REMOVERS, EDITORS, UNPACKERS].iter().any(|list| list.contains(&name));
+        // Most who say so have another program install something.
+        (is_listed && name != "install") || matches!(name, "find" | "env")
     };
-    text.bytes().all(is_plain) && !words.any(handles)
+    let installs = |command: &Command| {
+        let (_, own) = command.parts();
+        let mut own =
+            own.iter().skip_while(|word| matches!(word.text.as_str(), "sudo" | "command"));
+        own.next().is_some_and(|word| word.base_name() == "install")
+    };
+    // Any program may do as it reads, and what it reads may be about Tollgate.
+    !text.contains("tollgate")
+        && text.bytes().all(is_plain)
+        && !words.any(handles)
+        && !line.commands.iter().any(installs)
 }

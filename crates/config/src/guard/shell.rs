@@ -278,6 +278,7 @@ impl<'a> Shell<'a> {
         let removes = programs.iter().any(|program| REMOVERS.contains(program));
         let moves = programs.contains(&"mv") && !texts.iter().any(|t| t.starts_with("-t"));
         let finds = programs.contains(&"find");
+        let links = programs.contains(&"ln") && self.whole.contains([';', '&', '\n']);
         let is_changing =
             |program: &&str| [WRITERS, REMOVERS, EDITORS].iter().any(|list| list.contains(program));
         let changes = programs.iter().any(is_changing);
@@ -296,6 +297,12 @@ impl<'a> Shell<'a> {
                     }
                     Some((Relation::Above, spot)) if removes && !is_target => {
                         return Some(spot.refusal());
+                    }
+                    // By another name of the directory the rest of the line may reach into it.
+                    Some((Relation::Above, _)) if links && index + 1 < texts.len() => {
+                        if let Some(spot) = self.places.outside_project(&self.bases, candidate) {
+                            return Some(spot.refusal());
+                        }
                     }
                     Some((Relation::Above, _)) if finds => {
                         if let Some(spot) = self.found(&texts) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_shell::effects::{self, Effect, Effects, Kind, Target};
 use tollgate_shell::resolve::Input;
-use tollgate_shell::{Analysis, Command, Part, Surroundings, Value, analyze};
+use tollgate_shell::{Analysis, Command, Part, Surroundings, Value, Why, analyze};
 
 use super::Refusal;
 use super::copies;
@@ -67,11 +67,14 @@ impl<'a> Told<'a> {
             let touched = changes.find_map(|effect| touched(places, bases, &kept, effect));
             let copied = || commands.iter().find_map(|c| copies::onto(places, bases, run, c));
             let listed = || {
-                let writes_any = run.effects.list.iter().any(|e| is_change(e) && is_open(e));
-                if !writes_any {
+                let open = run.effects.list.iter().filter(|e| is_change(e) && is_open(e));
+                let open: Vec<&Effect> = open.collect();
+                let runs_any = run.analysis.unknowns.iter().any(|u| u.why == Why::Code);
+                if open.is_empty() && !runs_any {
                     return None;
                 }
-                commands.iter().find_map(|command| kept.listed_by(bases, command))
+                let whole = open.iter().any(|effect| effect.tree || effect.by == "mv");
+                commands.iter().find_map(|command| kept.listed_by(bases, command, whole))
             };
             touched.or_else(copied).or_else(listed).map(Spot::refusal)
         })
@@ -146,16 +149,7 @@ fn unpacked<'s>(
     if effect.kind != Kind::Write || !effect.tree || !UNPACKERS.contains(&by) {
         return None;
     }
-    let directory = places.expanded(directory);
-    let project = places.project();
-    let others = places.spots().iter().filter(|spot| !spot.is_program);
-    let mut others = others.filter(|spot| !spot.path.starts_with(project));
-    others.find(|spot| {
-        bases.iter().any(|base| {
-            let full = super::places::resolved(&base.join(&directory));
-            spot.path.starts_with(&full)
-        })
-    })
+    places.outside_project(bases, directory)
 }
 
 /// A value as a pattern, with a hole for what is not known.

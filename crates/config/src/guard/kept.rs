@@ -11,7 +11,7 @@ use super::places::{Places, Relation, Spot, found_as, parts_of, patterns, resolv
 use super::told::pattern;
 use crate::trust::words::HOLE;
 
-/// How many files are looked for. Some agents keep their records beside their hooks.
+/// How many files of a place are looked for. Some agents keep their records beside their hooks.
 const MOST_FILES: usize = 2_000;
 
 /// How deep they are looked for below a place.
@@ -20,31 +20,34 @@ const DEEPEST: usize = 4;
 /// The longest file that is searched for what `grep` would find.
 const LONGEST: u64 = 256 * 1024;
 
-/// A protected file, and what it is protected as.
-struct File<'s> {
-    as_spot: Spot,
-    spot: &'s Spot,
-}
-
-/// The protected files, looked for when they are first asked for.
+/// The protected files, those of each place looked for when they are first asked for.
 pub(super) struct Kept<'s> {
+    files: Vec<(&'s Spot, OnceCell<Vec<Spot>>)>,
     places: &'s Places,
-    files: OnceCell<Vec<File<'s>>>,
 }
 
 impl<'s> Kept<'s> {
     pub(super) fn new(places: &'s Places) -> Self {
-        Self { places, files: OnceCell::new() }
+        let files = places.spots().iter().map(|spot| (spot, OnceCell::new())).collect();
+        Self { files, places }
     }
 
-    fn files(&self) -> &[File<'s>] {
-        self.files.get_or_init(|| {
-            let mut files = Vec::new();
-            for spot in self.places.spots() {
+    /// The first of the places that may have such a file, and has one.
+    fn find(
+        &self,
+        may_have: impl Fn(&Spot) -> bool,
+        is_it: impl Fn(&Spot) -> bool,
+    ) -> Option<&'s Spot> {
+        let mut places = self.files.iter().filter(|(spot, _)| may_have(spot));
+        let found = places.find(|(spot, files)| {
+            let files = files.get_or_init(|| {
+                let mut files = Vec::new();
                 collect(spot, &spot.path, DEEPEST, &mut files);
-            }
-            files
-        })
+                files
+            });
+            files.iter().any(&is_it)
+        });
+        found.map(|(spot, _)| *spot)
     }
 
     /// The place of a file that a pattern stands for, or that is in a directory it stands for.
@@ -57,14 +60,15 @@ impl<'s> Kept<'s> {
         let pattern = self.places.expanded(pattern);
         let patterns: Vec<Vec<String>> =
             bases.iter().flat_map(|base| patterns(base, &pattern)).collect();
-        let is_meant = |file: &&File<'_>| {
-            patterns.iter().any(|pattern| match file.as_spot.matches(pattern, 0) {
+        let may_have = |spot: &Spot| patterns.iter().any(|p| spot.matches(p, 0).is_some());
+        let is_meant = |file: &Spot| {
+            patterns.iter().any(|pattern| match file.matches(pattern, 0) {
                 Some((Relation::Within, _)) => true,
                 Some(_) => with_directories,
                 None => false,
             })
         };
-        self.files().iter().find(is_meant).map(|file| file.spot)
+        self.find(may_have, is_meant)
     }
 
     /// The place of a file that a command lists for another one to change.
@@ -88,8 +92,12 @@ impl<'s> Kept<'s> {
                 from.map(|from| resolved(&from.join(&start))).collect::<Vec<_>>()
             })
             .collect();
-        let is_listed = |file: &&File<'_>| {
-            let real = resolved(&file.as_spot.path);
+        // Links among them lead to places of their own.
+        let may_have = |spot: &Spot| {
+            starts.iter().any(|start| spot.path.starts_with(start) || start.starts_with(&spot.path))
+        };
+        let is_listed = |file: &Spot| {
+            let real = resolved(&file.path);
             starts.iter().any(|start| {
                 let below = real.strip_prefix(start).ok();
                 below.is_some_and(|below| {
@@ -98,26 +106,29 @@ impl<'s> Kept<'s> {
                 })
             })
         };
-        self.files().iter().find(is_listed).map(|file| file.spot)
+        self.find(may_have, is_listed)
     }
 }
 
-fn collect<'s>(spot: &'s Spot, path: &Path, depth: usize, files: &mut Vec<File<'s>>) {
+fn collect(spot: &Spot, path: &Path, depth: usize, files: &mut Vec<Spot>) {
     let Ok(metadata) = fs::metadata(path) else { return };
-    if files.len() >= MOST_FILES {
-        return;
-    }
     if metadata.is_file() {
         let parts: Vec<Arc<str>> = parts_of(path).collect();
-        let base = parts.len();
-        let as_spot = Spot { parts, base, path: path.to_path_buf(), ..spot.clone() };
-        files.push(File { as_spot: Spot { is_whole: false, ..as_spot }, spot });
+        let (base, path) = (parts.len(), path.to_path_buf());
+        files.push(Spot { parts, base, path, is_whole: false, ..spot.clone() });
         return;
     }
     if !spot.is_whole || depth == 0 {
         return;
     }
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let (further, near): (Vec<_>, Vec<_>) =
+        entries.partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    // Hooks are at the top, and what there is much of is further down.
+    for entry in near.into_iter().chain(further) {
+        if files.len() >= MOST_FILES {
+            return;
+        }
         collect(spot, &entry.path(), depth - 1, files);
     }
 }

@@ -80,3 +80,14 @@ fn has_full_path(command: &str) -> bool {
         before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && !b"./_-~}".contains(byte))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_running_program_is_among_them() {
+        let running = std::env::current_exe().unwrap();
+        assert_eq!(programs().first(), Some(&running));
+    }
+}

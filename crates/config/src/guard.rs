@@ -1,20 +1,29 @@
 //! A built-in hook that keeps an agent from its own hooks: it denies writes, by edit tools or by
-//! the shell, to hook files, pinned scripts, the trust store, Tollgate's configuration and the
-//! settings in which agents keep hooks, and calls of `tollgate trust`, `install`, `uninstall`.
+//! the shell, to hook files, pinned scripts, the trust store, Tollgate's configuration, its program
+//! and the settings in which agents keep hooks, and calls of `tollgate trust`, `install`,
+//! `uninstall`.
 //!
 //! Edit tools name the file they write, so for them it is exact: links, `..`, relative paths,
 //! capital letters and hard links lead nowhere else. A shell can be told the same thing in
-//! endless ways, so for it the guard is careful: a command that mentions a protected place and is
-//! not plainly a look at it is denied, unless it is certain what it does and that it leaves the place
-//! alone.
+//! endless ways, so for it the guard is careful, and looks twice. By its text, a command that
+//! mentions a protected place and is not plainly a look at it is denied, unless it is certain what
+//! it does and that it leaves the place alone. And what a shell would make of it is denied where
+//! that writes to a place or calls Tollgate: behind variables, patterns, decoders, other programs,
+//! and files that `find` or `grep` name.
 //!
 //! # Limits
 //!
-//! A command whose text does not show what it does is not seen through: names that are put
-//! together by programs, decoded (`base64 -d | sh`) or read from files, scripts that were written
-//! before, and commands such as `git checkout` or `git stash` that change files they do not name.
-//! For a project's own hooks, [trust](crate::trust) notices afterwards. What another program of
-//! the same person does is outside of any agent, and of this.
+//! What is not in the text of a command is not seen:
+//!
+//! - what it reads from files, from the network, or from scripts that were written before;
+//! - names that code in another language computes, beyond texts that it puts side by side;
+//! - archives and copies that are unpacked over a project, and commands such as `git checkout` or
+//!   `git stash` that change files they do not name, or take a list of them from elsewhere than
+//!   `find`, `grep` and the like (`git ls-files | xargs`).
+//!
+//! For a project's own hooks, [trust](crate::trust) notices afterwards. A build that replaces
+//! Tollgate's program does not name it. What another program of the same person does is outside of
+//! any agent, and of this.
 //!
 //! ```
 //! use tollgate_config::guard::{Guard, Protected};
@@ -31,11 +40,19 @@
 
 mod calls;
 mod certain;
+mod code;
+mod copies;
+mod kept;
 mod mention;
+mod own;
 mod places;
+mod programs;
 mod readers;
+mod said;
 mod shell;
 mod spots;
+mod told;
+mod words;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -53,6 +70,7 @@ use tollgate_core::{Decision, Registration};
 use mention::{Needles, normal};
 use places::{Places, Relation};
 use shell::Shell;
+use told::Told;
 
 /// The name of the hook.
 pub const NAME: &str = "tollgate-guard";
@@ -71,6 +89,8 @@ pub struct Protected {
     /// Further files and directories, with all that is in them: pinned scripts, for example.
     /// Relative ones are relative to the project.
     pub extra: Vec<PathBuf>,
+    /// Tollgate's own program, by every name that it is run by. Who may replace it decides what it says.
+    pub programs: Vec<PathBuf>,
 }
 
 impl Protected {
@@ -94,6 +114,11 @@ pub enum Refusal {
         /// The subcommand.
         subcommand: String,
     },
+    /// It would start an agent with its hooks switched off, or with hooks that no one has trusted.
+    Off {
+        /// The switch.
+        switch: &'static str,
+    },
     /// It is longer, or names more files, than can be looked at.
     TooLong,
 }
@@ -110,6 +135,11 @@ impl fmt::Display for Refusal {
                 f,
                 "Hooks are trusted, installed and removed by people, not by the agent. Ask the person \
                  to run `tollgate {subcommand}`."
+            ),
+            Self::Off { switch } => write!(
+                f,
+                "Whether hooks run is decided by people, not by the agent: `{switch}` is for them. Ask the \
+                 person to run this."
             ),
             Self::TooLong => f.write_str(
                 "The command is too long, or names too many files, to tell whether it changes hook files. \
@@ -281,11 +311,15 @@ impl Check<'_> {
                 self.needles.find(line).is_some() || normal(line).contains("tollgate");
             return is_about_us.then_some(Refusal::TooLong);
         }
-        let refusal = Shell::new(self.places, self.needles, self.bases(), cwd).refuses(line)?;
-        let is_about_tollgate = matches!(refusal, Refusal::Tollgate { .. });
-        let cleared =
-            !is_about_tollgate && certain::leaves_alone(self.places, &self.bases(), cwd, line);
-        (!cleared).then_some(refusal)
+        let bases = self.bases();
+        let look = Shell::new(self.places, self.needles, bases.clone(), cwd).look(line);
+        let told = Told::new(&bases, cwd, line);
+        let refusal = look.refusal.filter(|refusal| {
+            let is_write = matches!(refusal, Refusal::Write { .. });
+            !is_write || !certain::leaves_alone(self.places, &bases, &told, line)
+        });
+        // What a shell would make of a line takes longer to tell than to see that it needs no telling.
+        refusal.or_else(|| if look.is_told { None } else { told.refuses(self.places, &bases) })
     }
 
     /// A tool that the table does not have: one of a host's own, or of an MCP server.

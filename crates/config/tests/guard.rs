@@ -33,6 +33,9 @@ impl World {
             "home/.claude",
             "home/dotfiles",
             "home/.config/tollgate",
+            "home/bin",
+            "project/a",
+            "project/evil/tollgate",
         ] {
             fs::create_dir_all(root.join(directory)).unwrap();
         }
@@ -40,6 +43,11 @@ impl World {
             fs::write(project.join(file), "{}").unwrap();
         }
         fs::write(home.join("dotfiles/claude.json"), "{}").unwrap();
+        fs::write(home.join(".config/tollgate/policy.star"), "policy.deny()").unwrap();
+        fs::write(project.join("evil/tollgate/policy.star"), "").unwrap();
+        fs::write(home.join("bin/tollgate"), "").unwrap();
+        symlink("tollgate", home.join("bin/tg")).unwrap();
+        symlink(home.join(".config/tollgate"), project.join("lnk")).unwrap();
         symlink(".agents", project.join("link")).unwrap();
         symlink(".agents/hooks.json", project.join("file-link")).unwrap();
         symlink(&home, project.join("home-link")).unwrap();
@@ -55,6 +63,7 @@ impl World {
             config: vec![self.home.join(".config")],
             store: Some(self.home.join(".local/state/tollgate/trust.json")),
             extra: vec![".agents/check.sh".into(), self.project.join("scripts/lint.sh")],
+            programs: vec![self.home.join("bin/tg")],
         })
     }
 
@@ -200,6 +209,28 @@ fn a_long_line_is_only_denied_where_it_is_about_hooks() {
     assert_eq!(refusal("; rm .agents/hooks.json"), Some(Refusal::TooLong));
     assert_eq!(refusal("; toll''gate trust"), Some(Refusal::TooLong));
     assert_eq!(refusal("; rm x"), None);
+}
+
+#[test]
+fn the_reason_names_the_configuration_where_it_is() {
+    let world = World::new();
+    let config = world.home.join("elsewhere");
+    let guard = Guard::new(Protected {
+        project: world.project.clone(),
+        home: Some(world.home.clone()),
+        config: vec![config.clone()],
+        ..Protected::default()
+    });
+    let shown = config.join("tollgate").display().to_string();
+    let file = format!("{shown}/policy.star");
+    let code = "python3 -c \"import os; os.remove('../home/elsewhere/tollgate/x')\"";
+    for call in [
+        ToolCall::new("write_to_file").arg("TargetFile", file.clone()),
+        ToolCall::new("run_command").arg("CommandLine", format!("rm {file}")),
+        ToolCall::new("run_command").arg("CommandLine", code),
+    ] {
+        assert_eq!(guard.refuses(&call, &[]), Some(Refusal::Write { place: shown.clone() }));
+    }
 }
 
 #[test]

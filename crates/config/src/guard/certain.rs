@@ -3,32 +3,30 @@
 //! The look at a command's text is careful, and stops some that are harmless. What a shell would make
 //! of the command can be told in most cases: then, and only then, it counts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use tollgate_shell::effects::{self, Effect, Kind, Target};
-use tollgate_shell::{Surroundings, analyze};
+use tollgate_shell::effects::{Effect, Kind, Target, Thing};
 
 use super::places::{Places, Relation};
+use super::told::Told;
 use crate::trust::words::HOLE;
 
 /// Whether a command, run in any of these directories, leaves everything protected as it is.
 pub(super) fn leaves_alone(
     places: &Places,
     bases: &[PathBuf],
-    directory: Option<&str>,
+    told: &Told<'_>,
     line: &str,
 ) -> bool {
-    let given = directory.map(Path::new);
-    bases.iter().all(|base| {
-        let directory = given.map_or_else(|| base.clone(), |given| base.join(given));
-        let surroundings = Surroundings { directory: directory.to_str().map(str::to_owned) };
-        let analysis = analyze(line, &surroundings);
-        let found = effects::of_analysis(&analysis);
+    // Where `..` leads behind a link is not in the text.
+    if line.contains("/..") {
+        return false;
+    }
+    told.runs().iter().all(|run| {
         let stays = |command: &tollgate_shell::Command| command.host.is_none();
-        found.unknowns.is_empty()
-            && surroundings.directory.is_some()
-            && analysis.commands.iter().all(stays)
-            && found.list.iter().all(|effect| is_apart(places, bases, effect))
+        run.effects.unknowns.is_empty()
+            && run.analysis.commands.iter().all(stays)
+            && run.effects.list.iter().all(|effect| is_apart(places, bases, effect))
     })
 }
 
@@ -47,6 +45,13 @@ fn is_apart(places: &Places, bases: &[PathBuf], effect: &Effect) -> bool {
             if matches!(beside, Some(Relation::Around | Relation::Within)) {
                 return false;
             }
+            // To `find` a dot at the beginning is a letter as any other.
+            let dotted = path.rsplit_once('/').map(|(before, name)| format!("{before}/.{name}"));
+            let is_found = path.contains("**/") || path.contains(&format!("{HOLE}/"));
+            let dotted = dotted.filter(|_| is_found).and_then(|path| relation(&path));
+            if matches!(dotted, Some(Relation::Around | Relation::Within)) {
+                return false;
+            }
             let apart = match relation(&path) {
                 None => true,
                 Some(Relation::Above) => !effect.tree && effect.kind == Kind::Write,
@@ -54,6 +59,8 @@ fn is_apart(places: &Places, bases: &[PathBuf], effect: &Effect) -> bool {
             };
             apart && places.linked(bases, &location.text).is_none()
         }
+        // Another directory may come to lie over the place.
+        (Kind::System, Target::Thing { what, .. }) => *what != Thing::Filesystem.name(),
         // A hard link has another name, and is the same file.
         (Kind::Read, Target::Path(location)) if matches!(effect.by.as_str(), "cp" | "ln") => {
             let found = places.relation(bases, &location.text);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::places::{KEPT, Places};
-use super::spots::{Base, PLACES, Place};
+use super::spots::{Base, PLACES, Place, has_usual_config};
 
 /// A name to look for.
 #[derive(Debug, Clone)]
@@ -58,6 +58,16 @@ impl Needles {
             // A bare name such as `check` would be found in every other text.
             if path.components().count() > 1 {
                 add(&path.to_string_lossy(), true, &path.to_string_lossy());
+            }
+        }
+        if !has_usual_config(places) {
+            for (config, place) in places.config().iter().flat_map(|config| {
+                let own = PLACES.iter().filter(|place| place.base == Base::Config);
+                own.map(move |place| (config, place))
+            }) {
+                let tail = Path::new(config.file_name().unwrap_or_default()).join(place.path);
+                let shown = config.join(place.path);
+                add(&tail.to_string_lossy(), place.is_whole, &shown.to_string_lossy());
             }
         }
         if let Some(store) = places.store() {
@@ -132,10 +142,11 @@ pub(super) fn normal(text: &str) -> String {
                 }
             }
             '"' | '\'' | '`' => {
-                // `'.age' + 'nts'` is one name.
-                let joins = |c: &&char| c.is_whitespace() || **c == '+';
+                // `'.age' + 'nts'` is one name, and so it is with dots.
+                let joins = |c: &&char| c.is_whitespace() || matches!(**c, '+' | '.');
                 let between = characters.iter().skip(at).take_while(joins).count();
-                let has_plus = characters.iter().skip(at).take(between).any(|c| *c == '+');
+                let mut sign = characters.iter().skip(at).take(between);
+                let has_plus = sign.any(|c| matches!(c, '+' | '.'));
                 let next = characters.get(at + between);
                 if has_plus && matches!(next, Some('"' | '\'' | '`')) {
                     at += between + 1;

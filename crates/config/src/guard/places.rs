@@ -46,6 +46,8 @@ pub(super) struct Spot {
     /// How many of them are the base's.
     pub(super) base: usize,
     pub(super) is_whole: bool,
+    /// Whether it is Tollgate's own program, which may be run.
+    pub(super) is_program: bool,
     /// As it is told.
     pub(super) shown: Cow<'static, str>,
     pub(super) path: PathBuf,
@@ -66,6 +68,11 @@ impl Spot {
         self.parts.last().map(AsRef::as_ref).unwrap_or_default()
     }
 
+    /// The parts that are not the base's.
+    pub(super) fn own_parts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().skip(self.base).map(AsRef::as_ref)
+    }
+
     /// How a path, which may be a pattern, stands to it.
     fn relation(&self, pattern: &[String]) -> Option<Relation> {
         let (relation, told) = self.matches(pattern, 0)?;
@@ -84,7 +91,7 @@ impl Spot {
 
     /// Compares from a part of the place on. Counts the letters that were written out of the parts
     /// that are not the base's: a pattern of nothing but holes is about nothing.
-    fn matches(&self, pattern: &[String], at: usize) -> Option<(Relation, usize)> {
+    pub(super) fn matches(&self, pattern: &[String], at: usize) -> Option<(Relation, usize)> {
         let Some((first, rest)) = pattern.split_first() else {
             if at >= self.parts.len() {
                 return Some((Relation::Within, 0));
@@ -111,16 +118,16 @@ impl Spot {
 }
 
 /// Whether a part of a pattern may stand for any number of parts.
-fn is_any(part: &str) -> bool {
+pub(super) fn is_any(part: &str) -> bool {
     part == "**" || part.chars().all(|c| c == HOLE)
 }
 
-fn letters(part: &str) -> usize {
+pub(super) fn letters(part: &str) -> usize {
     part.chars().filter(|c| c.is_alphanumeric()).count()
 }
 
 /// Whether a part of a pattern matches a name. `[…]` is taken for any character.
-fn matches_part(pattern: &str, name: &str) -> bool {
+pub(super) fn matches_part(pattern: &str, name: &str) -> bool {
     if !pattern.contains(['*', '?', '[', HOLE]) {
         return pattern == name;
     }
@@ -150,6 +157,11 @@ fn matches_part(pattern: &str, name: &str) -> bool {
         ends = std::iter::once(false).chain(before.skip(1).zip(&name).map(step)).collect();
     }
     ends.last().copied().unwrap_or(false)
+}
+
+/// The same for `find`, to which a dot at the beginning is a letter as any other.
+pub(super) fn found_as(pattern: &str, name: &str) -> bool {
+    matches_part(&format!("x{pattern}"), &format!("x{name}"))
 }
 
 /// A name as it is compared: some file systems ignore capital letters, and some what is at its
@@ -207,6 +219,7 @@ impl Places {
             config: all(protected.config),
             store: protected.store.as_deref().map(absolute),
             extra: protected.extra,
+            programs: all(protected.programs),
         };
         let mut places = Self { protected, spots: Vec::new() };
         places.spots = spots::found(&places);
@@ -236,6 +249,10 @@ impl Places {
 
     pub(super) fn extra(&self) -> &[PathBuf] {
         &self.protected.extra
+    }
+
+    pub(super) fn programs(&self) -> &[PathBuf] {
+        &self.protected.programs
     }
 
     /// The directory that is there for the trust store alone, if it is in one.
@@ -292,6 +309,18 @@ impl Places {
         best
     }
 
+    /// A place in a directory that is not the project's own, nor Tollgate's program.
+    pub(super) fn outside_project(&self, bases: &[PathBuf], directory: &str) -> Option<&Spot> {
+        let directory = self.expanded(directory);
+        let full: Vec<PathBuf> =
+            bases.iter().map(|base| resolved(&base.join(&directory))).collect();
+        let project = self.project();
+        let mut others = self.spots.iter().filter(|spot| !spot.is_program);
+        others.find(|spot| {
+            !spot.path.starts_with(project) && full.iter().any(|full| spot.path.starts_with(full))
+        })
+    }
+
     /// What is protected of a file that is to be written, if it is.
     pub(super) fn written(&self, bases: &[PathBuf], path: &str) -> Option<String> {
         // A tool takes a name as it is: stars are not patterns here.
@@ -319,7 +348,7 @@ fn hard_linked<'s>(spots: &'s [Spot], path: &Path) -> Option<&'s Spot> {
 }
 
 /// The parts of a path as it is written and as links lead, with what is a pattern left as it is.
-fn patterns(base: &Path, path: &str) -> Vec<Vec<String>> {
+pub(super) fn patterns(base: &Path, path: &str) -> Vec<Vec<String>> {
     // Behind a pattern nothing can be resolved.
     let is_pattern = |part: &str| part.contains(['*', '?', '[', HOLE]);
     let mut fixed = if path.starts_with('/') { PathBuf::from("/") } else { base.to_path_buf() };

@@ -121,6 +121,7 @@ pub(super) fn is_plain(line: &Line, command: &Command) -> bool {
             _ => false,
         },
         "find" => is_plain_find(arguments),
+        "xargs" => is_plain_xargs(arguments),
         "sed" => is_plain_sed(arguments),
         "sort" => arguments.iter().all(|word| {
             let flags = word.text.strip_prefix('-');
@@ -134,6 +135,15 @@ pub(super) fn is_plain(line: &Line, command: &Command) -> bool {
             .find(|(reader, _)| *reader == name)
             .is_some_and(|(_, more)| !starts(more)),
     }
+}
+
+/// Whether a program does nothing with what it reads but show it, change it or keep it.
+pub(super) fn passes_on(name: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        "git", "gh", "tee", "dd", "cp", "mkdir", "sort", "uniq", "rev", "base64", "gzip", "fold",
+        "fmt",
+    ];
+    OTHERS.contains(&name) || READERS.iter().any(|(reader, _)| *reader == name)
 }
 
 /// The name of a program of the system; none of one at a place of its own.
@@ -161,6 +171,13 @@ fn is_plain_find(arguments: &[&Word]) -> bool {
         }
     }
     true
+}
+
+/// `xargs -0 grep x`: what it is given is looked at.
+fn is_plain_xargs(arguments: &[&Word]) -> bool {
+    let is_flag = |word: &&&Word| matches!(word.text.as_str(), "-0" | "-r" | "-t" | "-n1");
+    let program = arguments.iter().find(|word| !is_flag(word));
+    program.is_some_and(|program| FOUND.contains(&program.text.as_str()))
 }
 
 /// `sed -n 1,20p file`: a script that can do nothing but print lines.

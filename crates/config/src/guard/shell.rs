@@ -5,82 +5,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Refusal;
-use super::mention::{Needles, normal};
-use super::places::{Places, Relation, Spot, plainly};
+use super::code;
+use super::mention::Needles;
+use super::own::calls;
+use super::places::{Places, Relation, Spot, found_as, plainly};
+use super::programs::{EDITORS, FED, OTHERS, REMOVERS, WRITERS};
 use super::readers::{is_plain, program_name};
+use super::said::{is_message, said_call, switched_off, tells_all};
+use super::words::candidates;
 use crate::trust::words::{Command, HOLE, Hole, Line, Redirect, Word};
-
-/// Subcommands of Tollgate that are for people.
-const SUBCOMMANDS: &[&str] = &["trust", "install", "uninstall"];
-
-/// Programs that do what their input, or another command's words, say.
-const FED: &[&str] = &[
-    "sh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "eval",
-    "source",
-    ".",
-    "xargs",
-    "parallel",
-    "python",
-    "python2",
-    "python3",
-    "perl",
-    "ruby",
-    "node",
-    "deno",
-    "bun",
-    "php",
-    "awk",
-    "gawk",
-    "sed",
-    "ed",
-    "ex",
-    "vim",
-    "vi",
-    "read",
-    "mapfile",
-    "readarray",
-    "for",
-    "cpio",
-    "tar",
-    "rsync",
-];
-
-/// Programs that remove what they are given, with all that is in it.
-const REMOVERS: &[&str] = &["rm", "rmdir", "shred", "unlink", "trash", "srm", "mv", "rsync"];
-
-/// Programs that write what they are given.
-const WRITERS: &[&str] =
-    &["cp", "tee", "dd", "install", "ln", "truncate", "touch", "chmod", "patch"];
-
-/// Further programs by which a text is known to be a command.
-const OTHERS: &[&str] = &["tollgate", "sudo", "env", "git", "curl", "wget", "cd", "nohup", "cargo"];
-
-/// Commands that set the variables they name.
-const SETTERS: &[&str] = &[
-    "for",
-    "select",
-    "read",
-    "mapfile",
-    "readarray",
-    "printf",
-    "getopts",
-    "declare",
-    "typeset",
-    "local",
-    "unset",
-];
 
 /// How deep a script in a script is followed.
 const DEEPEST: usize = 4;
-
-/// How many words a word with braces may stand for.
-const MOST_BRACES: usize = 64;
 
 /// How many paths a line may name, counted once for each directory they may be relative to.
 const MOST_PATHS: usize = 2_000;
@@ -88,17 +24,22 @@ const MOST_PATHS: usize = 2_000;
 /// How many directories a line may go through.
 const MOST_BASES: usize = 12;
 
-/// The longest value of a variable that is kept. Values may double with each assignment.
-const LONGEST_VALUE: usize = 4_096;
+/// What was seen of a line.
+pub(super) struct Look {
+    /// Why it is denied, if it is.
+    pub(super) refusal: Option<Refusal>,
+    /// Whether its text tells all that it does.
+    pub(super) is_told: bool,
+}
 
 /// A look at one command line.
 pub(super) struct Shell<'a> {
-    places: &'a Places,
+    pub(super) places: &'a Places,
     /// The directories that its words may be relative to.
     bases: Vec<PathBuf>,
     needles: &'a Needles,
     /// The variables that are known.
-    variables: BTreeMap<String, String>,
+    pub(super) variables: BTreeMap<String, String>,
     /// The place that it changes its directory into, if it does.
     entered: Option<String>,
     /// All of its text.
@@ -151,18 +92,26 @@ impl<'a> Shell<'a> {
         })
     }
 
-    /// Why the line is denied, if it is.
-    pub(super) fn refuses(mut self, text: &str) -> Option<Refusal> {
+    /// Looks at the line.
+    pub(super) fn look(mut self, text: &str) -> Look {
         text.clone_into(&mut self.whole);
-        let refusal = self.text(text, 0);
-        refusal.or_else(|| (self.left.get() == 0).then_some(Refusal::TooLong))
+        let line = Line::parse(text);
+        let plain: Vec<bool> = line.commands.iter().map(|c| is_plain(&line, c)).collect();
+        let is_told = tells_all(text, &line, &plain);
+        let refusal = self.line(text, &line, &plain, 0);
+        let refusal = refusal.or_else(|| (self.left.get() == 0).then_some(Refusal::TooLong));
+        Look { refusal, is_told }
     }
 
     fn text(&mut self, text: &str, depth: usize) -> Option<Refusal> {
         let line = Line::parse(text);
         let plain: Vec<bool> = line.commands.iter().map(|c| is_plain(&line, c)).collect();
+        self.line(text, &line, &plain, depth)
+    }
+
+    fn line(&mut self, text: &str, line: &Line, plain: &[bool], depth: usize) -> Option<Refusal> {
         let only_looks = plain.iter().all(|plain| *plain);
-        let is_fed = line.commands.iter().zip(&plain).any(|(command, is_plain)| {
+        let is_fed = line.commands.iter().zip(plain).any(|(command, is_plain)| {
             let (_, own) = command.parts();
             // Of the programs that are told what to do, this one alone can be seen only to look.
             if *is_plain && own.first().is_some_and(|program| program.base_name() == "sed") {
@@ -172,23 +121,26 @@ impl<'a> Shell<'a> {
                 || command.words.iter().any(|word| matches!(word.text.as_str(), "while" | "until"))
         });
         if !only_looks {
-            if let Some(subcommand) = calls_in(&normal(text)).filter(|_| is_fed) {
+            if let Some(subcommand) = said_call(text, line, plain, is_fed) {
                 return Some(Refusal::Tollgate { subcommand });
             }
-            if let Some(subcommand) = renamed_call(&line) {
-                return Some(Refusal::Tollgate { subcommand });
+            if let Some(switch) = switched_off(line) {
+                return Some(Refusal::Off { switch });
+            }
+            if let Some(spot) = code::changed(self.places, &self.bases, text, line) {
+                return Some(spot.refusal());
             }
         }
         let about = OnceCell::new();
-        for (command, is_plain) in line.commands.iter().zip(&plain) {
+        for (command, is_plain) in line.commands.iter().zip(plain) {
             let words = self.words_of(command);
             if self.is_unsure(command) {
-                let about = about.get_or_init(|| self.about(&line));
+                let about = about.get_or_init(|| self.about(line));
                 if about.is_some() {
                     return about.clone();
                 }
             }
-            let refusal = if *is_plain || self.copies_out(&line, command) {
+            let refusal = if *is_plain || self.copies_out(line, command) {
                 self.looks(command, &words)
             } else {
                 self.does(command, &words, depth)
@@ -206,7 +158,7 @@ impl<'a> Shell<'a> {
         for said in said {
             // A document that is only written somewhere may speak of anything.
             let counts =
-                is_fed || line.commands.iter().zip(&plain).any(|(c, p)| !p && reads_input(c));
+                is_fed || line.commands.iter().zip(plain).any(|(c, p)| !p && reads_input(c));
             if let Some(place) = self.needles.find(said).filter(|_| counts) {
                 return Some(Refusal::Write { place: place.to_owned() });
             }
@@ -320,11 +272,16 @@ impl<'a> Shell<'a> {
         if let Some(refusal) = self.redirected(words) {
             return Some(refusal);
         }
+        let is_message = is_message(command);
         let programs: Vec<&str> =
             texts.iter().map(|text| text.rsplit('/').next().unwrap_or_default()).collect();
         let removes = programs.iter().any(|program| REMOVERS.contains(program));
         let moves = programs.contains(&"mv") && !texts.iter().any(|t| t.starts_with("-t"));
         let finds = programs.contains(&"find");
+        let links = programs.contains(&"ln") && self.whole.contains([';', '&', '\n']);
+        let is_changing =
+            |program: &&str| [WRITERS, REMOVERS, EDITORS].iter().any(|list| list.contains(program));
+        let changes = programs.iter().any(is_changing);
         // To run a script is not to change it.
         let program = command.parts().1.first().map(|word| self.filled(word));
         let program = texts.iter().position(|text| program.as_deref() == Some(*text));
@@ -333,11 +290,19 @@ impl<'a> Shell<'a> {
             let is_target = moves && index + 1 == texts.len();
             for candidate in candidates(text) {
                 match self.relation(candidate) {
+                    // To run Tollgate, by way of whatever program, is not to change it.
+                    Some((Relation::Within, spot)) if spot.is_program && !changes => {}
                     Some((Relation::Within | Relation::Around, spot)) => {
                         return Some(spot.refusal());
                     }
                     Some((Relation::Above, spot)) if removes && !is_target => {
                         return Some(spot.refusal());
+                    }
+                    // By another name of the directory the rest of the line may reach into it.
+                    Some((Relation::Above, _)) if links && index + 1 < texts.len() => {
+                        if let Some(spot) = self.places.outside_project(&self.bases, candidate) {
+                            return Some(spot.refusal());
+                        }
                     }
                     Some((Relation::Above, _)) if finds => {
                         if let Some(spot) = self.found(&texts) {
@@ -351,7 +316,7 @@ impl<'a> Shell<'a> {
                 return Some(Refusal::TooLong);
             }
             // A word with spaces may be a script: `sh -c 'rm x'`.
-            if depth < DEEPEST && text.contains([' ', '\n', ';', '\t']) {
+            if depth < DEEPEST && !is_message && text.contains([' ', '\n', ';', '\t']) {
                 let script = text.replace(HOLE, "${_}");
                 if let Some(refusal) = self.text(&script, depth + 1) {
                     return Some(refusal);
@@ -366,16 +331,21 @@ impl<'a> Shell<'a> {
 
     /// The protected place that `find` could come upon, where it does more than look.
     fn found(&self, texts: &[&str]) -> Option<&'a Spot> {
-        const FILTERS: &[&str] = &["-name", "-iname", "-path", "-ipath", "-wholename", "-regex"];
-        let pairs = texts.iter().zip(texts.iter().skip(1));
-        let filters: Vec<&str> =
-            pairs.filter(|(option, _)| FILTERS.contains(option)).map(|(_, value)| *value).collect();
+        const NAMES: &[&str] = &["-name", "-iname"];
+        const FILTERS: &[&str] = &["-path", "-ipath", "-wholename", "-regex"];
+        let pairs: Vec<(&str, &str)> =
+            texts.iter().copied().zip(texts.iter().copied().skip(1)).collect();
+        let has_filter = pairs.iter().any(|(o, _)| NAMES.contains(o) || FILTERS.contains(o));
         let reaches = |spot: &&Spot| {
-            filters.is_empty()
-                || filters.iter().any(|filter| {
-                    let last = filter.to_lowercase();
-                    let last = last.rsplit('/').next().unwrap_or_default().replace(['*', '?'], "");
-                    last.is_empty() || spot.name().contains(&last)
+            !has_filter
+                || pairs.iter().any(|(option, filter)| {
+                    let filter = filter.to_lowercase();
+                    if NAMES.contains(option) {
+                        return spot.own_parts().any(|part| found_as(&filter, part));
+                    }
+                    let last =
+                        filter.rsplit('/').next().unwrap_or_default().replace(['*', '?'], "");
+                    FILTERS.contains(option) && (last.is_empty() || spot.name().contains(&last))
                 })
         };
         self.places.spots().iter().find(reaches)
@@ -417,108 +387,6 @@ impl<'a> Shell<'a> {
             }
         }
     }
-
-    /// The words of a command, with what is known put into their holes, one for each brace.
-    fn words_of(&mut self, command: &Command) -> Vec<(String, Option<Redirect>)> {
-        let mut words = Vec::new();
-        let (assignments, own) = command.parts();
-        for word in &command.words {
-            let text = self.filled(word);
-            if let Some((name, value)) = word.assignment() {
-                let is_set = own.is_empty() || assignments.iter().any(|a| std::ptr::eq(*a, word));
-                if is_set || own.first().is_some_and(|program| program.text == "export") {
-                    let value = text.split_once('=').map_or(value, |(_, value)| value);
-                    // Nothing behind `=` may be the beginning of a list: `a=(x)`.
-                    if !value.is_empty() && value.len() <= LONGEST_VALUE {
-                        self.variables.insert(name.to_owned(), value.to_owned());
-                    } else {
-                        self.variables.remove(name);
-                    }
-                }
-            }
-            if own.first().is_some_and(|program| SETTERS.contains(&program.text.as_str())) {
-                self.variables.remove(&word.text);
-            }
-            words.extend(braces(&text).into_iter().map(|text| (text, word.redirect)));
-        }
-        words
-    }
-
-    fn filled(&self, word: &Word) -> String {
-        let mut holes = word.holes.iter();
-        let mut filled = String::new();
-        for c in word.text.chars() {
-            if c != HOLE {
-                filled.push(c);
-                continue;
-            }
-            let known = match holes.next() {
-                Some(Hole::Variable(name)) => self.variables.get(name).cloned(),
-                Some(Hole::Output(text)) => self.output(text),
-                None => None,
-            };
-            match known {
-                Some(value) => filled.push_str(&value),
-                None => filled.push(HOLE),
-            }
-        }
-        filled
-    }
-
-    /// What some commands are known to say.
-    fn output(&self, text: &str) -> Option<String> {
-        let line = Line::parse(text);
-        let [command] = line.commands.as_slice() else { return None };
-        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-        match words.as_slice() {
-            ["pwd"] => self.variables.get("PWD").cloned(),
-            ["git", "rev-parse", "--show-toplevel"] => {
-                self.places.project().to_str().map(str::to_owned)
-            }
-            ["which" | "type", .., program] | ["command", "-v", program] => {
-                Some((*program).to_owned())
-            }
-            ["echo", said @ ..] if !said.iter().any(|s| s.contains(HOLE)) => Some(said.join(" ")),
-            ["printf", said] if !said.contains(['%', '\\', HOLE]) => Some((*said).to_owned()),
-            _ => None,
-        }
-    }
-}
-
-/// What a word may name: all of it, what is behind `=`, `@`, `:` and `,`, and what is attached to
-/// an option: `-ofile`, `-xC./dir`.
-fn candidates(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.split(['=', '@', ':', ',']).filter(move |part| *part != text);
-    let option = text.strip_prefix('-').filter(|option| !option.starts_with('-'));
-    let value = option.and_then(|option| option.get(1..));
-    let path = option.and_then(|option| option.get(option.find(['.', '/', '~'])?..));
-    std::iter::once(text).chain(parts).chain(value).chain(path).filter(|part| !part.is_empty())
-}
-
-/// The words that a word with braces stands for.
-fn braces(text: &str) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut ahead = vec![text.to_owned()];
-    // No path is longer.
-    if text.len() > LONGEST_VALUE {
-        return ahead;
-    }
-    while let Some(word) = ahead.pop() {
-        let close = word.find('}');
-        let open = close.and_then(|close| word.get(..close)?.rfind('{'));
-        let inner = open.zip(close).and_then(|(open, close)| {
-            let inner = word.get(open + 1..close).filter(|inner| inner.contains(','))?;
-            Some((word.get(..open)?, inner, word.get(close + 1..)?))
-        });
-        match inner {
-            Some((before, inner, after)) if done.len() + ahead.len() < MOST_BRACES => {
-                let words = inner.split(',').rev().map(|part| format!("{before}{part}{after}"));
-                ahead.extend(words);
-            }
-            _ => done.push(word),
-        }
-    }
-    done
 }
 
 /// Whether a command does something with what it reads.
@@ -527,84 +395,4 @@ fn reads_input(command: &Command) -> bool {
     words.first().is_some_and(|program| {
         program_name(program).is_none_or(|name| !matches!(name, "tee" | "cp" | "mkdir" | "dd"))
     })
-}
-
-fn is_tollgate(text: &str) -> bool {
-    let name = text.rsplit('/').next().unwrap_or_default().to_lowercase();
-    let name = name.strip_suffix(".exe").unwrap_or(&name);
-    matches!(name, "tollgate" | "tollgate-cli")
-}
-
-/// The subcommand for people that a command calls, by its words.
-fn calls(command: &Command, texts: &[&str]) -> Option<String> {
-    let wanted = |text: &str| SUBCOMMANDS.iter().find(|name| text.eq_ignore_ascii_case(name));
-    for (index, text) in texts.iter().enumerate() {
-        if !is_tollgate(text) {
-            continue;
-        }
-        let rest = texts.get(index + 1..).unwrap_or_default();
-        let mut had_option = false;
-        for word in rest {
-            if let Some(name) = wanted(word) {
-                return Some((*name).to_owned());
-            }
-            // A subcommand that is not known before it runs may be any.
-            if word.contains(HOLE) {
-                return Some("trust".to_owned());
-            }
-            let is_option = word.starts_with('-');
-            had_option |= is_option;
-            // Behind an option may be its value, and the subcommand behind that.
-            if !is_option && !had_option {
-                break;
-            }
-        }
-        let feeds = |word: &Word| matches!(word.base_name(), "xargs" | "parallel");
-        if rest.is_empty() && command.words.iter().any(feeds) {
-            return Some("trust".to_owned());
-        }
-    }
-    // `$TOLLGATE trust`, whatever it holds; `$PM install` is something else.
-    match texts {
-        [program, "trust", ..] if program.contains(HOLE) => Some("trust".to_owned()),
-        _ => None,
-    }
-}
-
-/// The subcommand for people that a text calls, anywhere in it.
-fn calls_in(normal: &str) -> Option<String> {
-    let clean: String = normal
-        .chars()
-        .map(|c| if matches!(c, ',' | '(' | ')' | '[' | ']' | ';' | '|' | '&') { ' ' } else { c })
-        .collect();
-    let mut words = clean.split_whitespace().peekable();
-    while let Some(word) = words.next() {
-        let found = words.peek().and_then(|next| SUBCOMMANDS.iter().find(|name| *name == next));
-        if let Some(name) = found.filter(|_| is_tollgate(word)) {
-            return Some((*name).to_owned());
-        }
-    }
-    None
-}
-
-/// A call of `tollgate trust` by another name that the same line gave it.
-fn renamed_call(line: &Line) -> Option<String> {
-    let says_it = |hole: &Hole| match hole {
-        Hole::Output(text) => text.split_whitespace().any(is_tollgate),
-        Hole::Variable(_) => false,
-    };
-    let names_it =
-        |word: &Word| candidates(&word.text).any(is_tollgate) || word.holes.iter().any(says_it);
-    let is_named = line.commands.iter().any(|command| {
-        let renames = ["alias", "ln", "cp", "mv", "install", "hash"];
-        let (_, words) = command.parts();
-        words.first().is_none_or(|program| renames.contains(&program.base_name()))
-            && command.words.iter().any(names_it)
-    });
-    let calls = |command: &Command| {
-        let (_, words) = command.parts();
-        let first = words.get(1).map(|word| word.text.to_lowercase())?;
-        SUBCOMMANDS.contains(&first.as_str()).then_some(first)
-    };
-    if is_named { line.commands.iter().find_map(calls) } else { None }
 }

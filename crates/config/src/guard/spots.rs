@@ -91,6 +91,8 @@ pub(super) const PLACES: &[Place] = places! {
     Home ".factory/settings.json";
     Home ".factory/hooks.json";
     Home ".copilot/hooks" whole;
+    Home ".copilot/settings.json";
+    Home ".copilot/config.json";
     Home ".kimi/config.toml";
     Home ".kimi-code/config.toml";
     Home ".cline/hooks" whole;
@@ -115,9 +117,16 @@ pub(super) fn found(places: &Places) -> Vec<Spot> {
     let mut home = places.home().map(Below::new);
     let mut config: Vec<_> = places.config().iter().map(|path| Below::new(path)).collect();
     let mut root = Below::new(Path::new("/"));
+    let is_usual = has_usual_config(places);
     for place in PLACES {
         let mut add = |below: &mut Below| {
-            below.add(Path::new(place.path), place.is_whole, place.shown.into(), &mut found);
+            // Where the configuration is elsewhere, so is the place.
+            let shown = if place.base == Base::Config && !is_usual {
+                below.path.join(place.path).display().to_string().into()
+            } else {
+                place.shown.into()
+            };
+            below.add(Path::new(place.path), place.is_whole, shown, &mut found);
         };
         match place.base {
             Base::Project => add(&mut project),
@@ -133,7 +142,21 @@ pub(super) fn found(places: &Places) -> Vec<Spot> {
         }
     }
     add_store(places, &mut found);
+    let others = found.len();
+    for path in places.programs() {
+        if let Some((base, name)) = path.parent().zip(path.file_name()) {
+            let shown = path.display().to_string();
+            Below::new(base).add(Path::new(name), false, shown.into(), &mut found);
+        }
+    }
+    found.iter_mut().skip(others).for_each(|spot| spot.is_program = true);
     found
+}
+
+/// Whether the configuration is where it is if no one says otherwise.
+pub(super) fn has_usual_config(places: &Places) -> bool {
+    let usual = places.home().map(|home| home.join(".config"));
+    places.config().iter().all(|path| Some(path) == usual.as_ref())
 }
 
 fn add_store(places: &Places, found: &mut Vec<Spot>) {
@@ -205,10 +228,13 @@ impl Below {
         let written = self.path.join(path);
         // Both the way to the directory and the place itself may be links; nearly nowhere are they.
         if self.real.as_os_str() == self.path.as_os_str() && !self.has_link(path) {
-            push(found, Spot { parts, base, is_whole, shown, path: written });
+            push(found, Spot { parts, base, is_whole, is_program: false, shown, path: written });
             return;
         }
-        push(found, Spot { parts, base, is_whole, shown: shown.clone(), path: written });
+        push(
+            found,
+            Spot { parts, base, is_whole, is_program: false, shown: shown.clone(), path: written },
+        );
         let real = resolved(&self.real.join(path));
         let parent = real.parent().unwrap_or(Path::new("/"));
         let real_base = if real.starts_with(&self.real) { &self.real } else { parent };
@@ -216,7 +242,10 @@ impl Below {
         {
             let parts: Vec<Arc<str>> = parts_of(&path).collect();
             let base = parts_of::<Arc<str>>(base).count().min(parts.len());
-            push(found, Spot { parts, base, is_whole, shown: shown.clone(), path });
+            push(
+                found,
+                Spot { parts, base, is_whole, is_program: false, shown: shown.clone(), path },
+            );
         }
     }
 

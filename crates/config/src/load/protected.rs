@@ -39,7 +39,18 @@ pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Prot
         config: config.into_iter().collect(),
         store: places.trust.clone(),
         extra,
+        programs: programs(),
     }
+}
+
+/// The program that runs now, and the one that a shell would find by its name.
+fn programs() -> Vec<PathBuf> {
+    let running = std::env::current_exe().ok();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut named = std::env::split_paths(&path).map(|directory| directory.join("tollgate"));
+    let named = named.find(|program| program.is_absolute() && program.is_file());
+    let named = named.filter(|named| Some(named) != running.as_ref());
+    running.into_iter().chain(named).collect()
 }
 
 /// What a file of the machine or the person would run, as far as its words tell: the agent must not
@@ -68,4 +79,15 @@ fn has_full_path(command: &str) -> bool {
         let before = at.checked_sub(1).and_then(|before| bytes.get(before));
         before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && !b"./_-~}".contains(byte))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_running_program_is_among_them() {
+        let running = std::env::current_exe().unwrap();
+        assert_eq!(programs().first(), Some(&running));
+    }
 }

@@ -54,7 +54,7 @@ impl Walker {
             return printed;
         }
         let printed = output::of(&self.state, short, arguments, input);
-        let decodes = matches!(short, "base64" | "openssl" | "xxd" | "rev");
+        let decodes = matches!(short, "base64" | "base32" | "openssl" | "xxd" | "rev");
         if let Some(text) = printed.known().filter(|_| decodes) {
             self.decoded.push(text.to_owned());
         }

@@ -1,4 +1,4 @@
-//! Text that programs decode: escapes, base64, hexadecimal, `tr`.
+//! Text that programs decode: escapes, base64, base32, hexadecimal, `tr`.
 
 /// Text with its backslash sequences replaced, as `printf` and `echo -e` do.
 pub(super) fn unescape(text: &str) -> String {
@@ -80,6 +80,27 @@ pub(super) fn base64(text: &str) -> Option<String> {
         };
         buffer = (buffer << 6 | u32::from(value)) & 0xff_ffff;
         bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(buffer >> bits & 0xff).unwrap_or_default());
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+pub(super) fn base32(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len() * 5 / 8);
+    let (mut buffer, mut bits) = (0_u32, 0);
+    for c in text.bytes() {
+        let value = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'2'..=b'7' => c - b'2' + 26,
+            b'=' => break,
+            c if c.is_ascii_whitespace() => continue,
+            _ => return None,
+        };
+        buffer = (buffer << 5 | u32::from(value)) & 0xffff;
+        bits += 5;
         if bits >= 8 {
             bits -= 8;
             bytes.push(u8::try_from(buffer >> bits & 0xff).unwrap_or_default());

@@ -1,7 +1,7 @@
 //! What a command prints, where that can be told.
 
 use super::Input;
-use super::decode::{base64, hex, translate, unescape};
+use super::decode::{base32, base64, hex, translate, unescape};
 use super::state::State;
 use crate::value::{Part, Value};
 
@@ -37,7 +37,8 @@ pub(super) fn of(state: &State, name: &str, arguments: &[Value], input: &Input) 
                     .iter()
                     .any(|option| matches!(*option, "-d" | "-D" | "--decode" | "-di" | "--d"))
             });
-            decoded(decodes && name != "base32", operand_or(state, arguments, text), base64)
+            let by = if name == "base32" { base32 } else { base64 };
+            decoded(decodes, operand_or(state, arguments, text), by)
         }
         "openssl" => {
             let decodes = known().is_some_and(|known| {

@@ -1,11 +1,13 @@
 //! `tollgate check`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tollgate_config::diagnostic::{Code, Colours, Diagnostic, Severity, render_as};
+use tollgate_config::layers::Places;
 use tollgate_config::load::{FileState, Files, Loaded, LoadedFile, Setup, load};
 use tollgate_config::script::Listed;
+use tollgate_config::settings;
 use tollgate_core::Dialect;
 use tollgate_core::dialect::Layer;
 use tollgate_starlark::Starlark;
@@ -54,7 +56,8 @@ struct Report<'a> {
 #[derive(Serialize)]
 struct File<'a> {
     path: &'a PathBuf,
-    dialect: Dialect,
+    /// What it is written for; `settings` where it has none.
+    dialect: &'static str,
     layer: Layer,
     hooks: usize,
     ok: bool,
@@ -65,20 +68,34 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         out.text(code.parse::<Code>()?.page());
         return Ok(Exit::Fine);
     }
-    let mut setup = Setup::new(args.project.places()?).scripts(Starlark::new());
+    let places = args.project.places()?;
+    let is_settings = |path: &&PathBuf| path.file_name().is_some_and(|name| name == "config.toml");
+    let (settings, paths): (Vec<_>, Vec<_>) = args.paths.iter().partition(is_settings);
+    let settings = match (args.paths.is_empty(), &places.settings().project) {
+        (true, Some(project)) => vec![project.clone()],
+        _ => settings.into_iter().cloned().collect(),
+    };
+    let settings: Vec<_> =
+        settings.iter().filter_map(|path| read_settings(path, &places)).collect();
+    let mut setup = Setup::new(places).scripts(Starlark::new());
     setup.files = if args.paths.is_empty() {
         Files::Found
     } else {
-        Files::Named(named_files(&args.paths, args.dialect)?)
+        Files::Named(named_files(paths, args.dialect)?)
     };
     let mut loaded = load(&setup);
+    // Those of a project that nobody has trusted are not in force, and have their problems all the same.
+    let said: Vec<_> = loaded.diagnostics.iter().map(Diagnostic::line).collect();
+    let own = settings.iter().flat_map(|(_, own)| own);
+    let unsaid: Vec<_> = own.filter(|own| !said.contains(&own.line())).cloned().collect();
+    loaded.diagnostics.splice(0..0, unsaid);
     loaded.diagnostics.extend(loaded.catalogue.iter().filter_map(untested));
     if args.paths.is_empty() {
         loaded.diagnostics.extend(trust_problems(setup));
     }
     let of = |severity| loaded.diagnostics.iter().filter(move |found| found.severity == severity);
     let report = Report {
-        files: loaded.files.iter().map(file).collect(),
+        files: loaded.files.iter().map(file).chain(settings.iter().map(settings_file)).collect(),
         problems: &loaded.diagnostics,
         errors: of(Severity::Error).count(),
         warnings: of(Severity::Warning).count(),
@@ -95,7 +112,29 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
 fn file(file: &LoadedFile) -> File<'_> {
     let LoadedFile { path, dialect, layer, state, hooks } = file;
     let ok = matches!(state, FileState::InForce | FileState::Off);
-    File { path, dialect: *dialect, layer: *layer, hooks: *hooks, ok }
+    File { path, dialect: dialect.name(), layer: *layer, hooks: *hooks, ok }
+}
+
+/// A `config.toml`, and what is wrong with it.
+type Settings = (PathBuf, Vec<Diagnostic>);
+
+/// Reads a `config.toml` below those of the person and the machine, whether it is trusted or not. None
+/// where there is none.
+fn read_settings(path: &Path, places: &Places) -> Option<Settings> {
+    let path = std::path::absolute(path).ok()?;
+    path.symlink_metadata().ok()?;
+    let mut files = places.settings();
+    if ![&files.system, &files.user].into_iter().flatten().any(|own| *own == path) {
+        files.project = Some(path.clone());
+    }
+    let mut said = settings::Loaded::read(&files).diagnostics;
+    said.retain(|said| said.file.path() == path);
+    Some((path, said))
+}
+
+fn settings_file((path, said): &Settings) -> File<'_> {
+    let ok = !said.iter().any(Diagnostic::is_error);
+    File { path, dialect: "settings", layer: Layer::Project, hooks: 0, ok }
 }
 
 /// That nobody knows what a Markdown hook does.
@@ -132,7 +171,7 @@ fn text(args: &Args, loaded: &Loaded, report: &Report<'_>, out: &mut Out) {
         out.line(rendered(&diagnostic));
         out.line("");
     }
-    if loaded.files.is_empty() {
+    if report.files.is_empty() {
         out.line("No hook files here.");
         out.hint("`tollgate init` makes some to begin with");
         return;
@@ -140,8 +179,9 @@ fn text(args: &Args, loaded: &Loaded, report: &Report<'_>, out: &mut Out) {
     let mut table = Table::default();
     for file in &report.files {
         let state = if file.ok { "ok" } else { "broken" };
-        let hooks = count(file.hooks, "hook");
-        table.row([state, &shown(file.path), file.dialect.name(), &hooks]);
+        let hooks =
+            if file.dialect == "settings" { String::new() } else { count(file.hooks, "hook") };
+        table.row([state, &shown(file.path), file.dialect, &hooks]);
     }
     for (file, line) in report.files.iter().zip(table.lines()) {
         let style = if file.ok { styles::GOOD } else { styles::ERROR };

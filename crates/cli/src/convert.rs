@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use tollgate_config::convert::{Converted, convert};
+use tollgate_config::convert::{Behind, Converted, convert};
 use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::dialect::{self, FileDialect};
 use tollgate_config::source::SourceFile;
+use tollgate_core::Dialect;
+use tollgate_install::{Registration, closed_line};
 
 use crate::exit::Exit;
 use crate::out::{Out, styles};
@@ -60,7 +62,9 @@ const LARGEST: u64 = 4 << 20;
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let source = Arc::new(source(args)?);
     let name = shown(source.path());
-    let Converted { text, hooks, lost } = match convert(args.from, args.to, &source) {
+    let program = std::env::current_exe()?;
+    let line = |call: Behind<'_>| closed(&program, call);
+    let Converted { text, hooks, lost } = match convert(args.from, args.to, &source, &line) {
         Ok(converted) => converted,
         Err(diagnostics) => {
             for said in diagnostics.iter().filter(|said| said.is_error()) {
@@ -82,6 +86,18 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         }
     }
     Ok(if args.strict && !lost.is_empty() { Exit::Problem } else { Exit::Fine })
+}
+
+/// The call of Tollgate as the other agent is to run it: one that fails refuses at a gate, a program that
+/// is gone included.
+fn closed(program: &Path, call: Behind<'_>) -> String {
+    let host = match call.to.dialect() {
+        Dialect::HooksJson => "antigravity",
+        other => other.name(),
+    };
+    let registration = Registration { event: call.event, gate: call.gate };
+    // A path that cannot stand in a file is one that no shell could run.
+    closed_line(host, program, registration, call.arguments).unwrap_or_else(|_| call.plain())
 }
 
 fn count(hooks: usize) -> String {
@@ -121,4 +137,34 @@ fn write(path: &Path, text: &str) -> Result<(), Problem> {
             problem
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_converted_hook_refuses_where_tollgate_is_gone() {
+        let text = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+            {"type": "command", "command": "./guard.sh"}]}]}}"#;
+        let source = Arc::new(SourceFile::new("settings.json", text));
+        let claude = dialect::of(Dialect::Claude).unwrap();
+        for &to in dialect::ALL.iter().filter(|to| to.dialect() != Dialect::Claude) {
+            let lines = std::cell::RefCell::new(Vec::new());
+            let gone = |call: Behind<'_>| {
+                let line = closed(Path::new("/nowhere/tollgate"), call);
+                lines.borrow_mut().push(line.clone());
+                line
+            };
+            convert(claude, to, &source, &gone).unwrap();
+            for line in lines.take() {
+                let ended = Command::new("sh").args(["-c", &line]).output().unwrap();
+                let said = String::from_utf8_lossy(&ended.stderr);
+                assert_eq!(ended.status.code(), Some(2), "{line}: {said}");
+                assert!(said.contains("Tollgate gave no answer"), "{said}");
+            }
+        }
+    }
 }

@@ -54,6 +54,8 @@ struct InDialect {
     name: &'static str,
     mode: Mode,
     on_error: &'static str,
+    /// What a hook in this dialect can say: not all that the event knows.
+    answers: Answers,
 }
 
 #[allow(clippy::unnecessary_wraps)] // as all commands
@@ -94,10 +96,33 @@ fn event(kind: Kind, only: Option<Dialect>) -> Row {
             OnFailure::Open => "goes on",
             OnFailure::End => "ends the chain",
         };
-        Some(InDialect { dialect, name: name(kind, dialect), mode: rule.mode, on_error })
+        let answers = answers_in(kind, dialect);
+        Some(InDialect { dialect, name: name(kind, dialect), mode: rule.mode, on_error, answers })
     };
     let dialects = dialects.filter_map(in_dialect).collect();
     Row { event: kind, about: kind.about(), answers, dialects }
+}
+
+/// What hooks in a dialect can answer.
+fn answers_in(kind: Kind, dialect: Dialect) -> Answers {
+    if let Some(codec) = dialect::of(dialect) {
+        return dialect::answers(codec, kind);
+    }
+    let all = kind.answers();
+    match dialect {
+        Dialect::Harness => tollgate_starlark::answers(kind),
+        // Its hooks allow or not, and have a value or an answer where something failed or is asked.
+        Dialect::AntigravitySdk => {
+            let is_gate = matches!(kind, Kind::TurnStart | Kind::ToolPre);
+            let can = |name: &&str| match *name {
+                "deny" => is_gate,
+                name => matches!(name, "none" | "recover" | "reply"),
+            };
+            let verdicts = all.verdicts.into_iter().filter(can).collect();
+            Answers { verdicts, additions: Vec::new(), rewrites: None, ..all }
+        }
+        _ => all,
+    }
 }
 
 /// What a dialect calls an event.
@@ -118,7 +143,7 @@ fn name(kind: Kind, dialect: Dialect) -> &'static str {
 }
 
 /// What an answer in this mode can be.
-fn answers(answers: &Answers, mode: Mode) -> String {
+fn words(answers: &Answers, mode: Mode) -> String {
     if mode == Mode::Inspect {
         return "watches only".to_owned();
     }
@@ -140,8 +165,8 @@ fn one(event: &Row, out: &mut Out) {
     out.line("");
     let mut table = Table::default();
     table.row(["  DIALECT", "NAME", "MODE", "ON ERROR", "ANSWERS"]);
-    for InDialect { dialect, name, mode, on_error } in &event.dialects {
-        let answers = answers(&event.answers, *mode);
+    for InDialect { dialect, name, mode, on_error, answers } in &event.dialects {
+        let answers = words(answers, *mode);
         let dialect = format!("  {dialect}");
         table.row([&dialect, *name, &mode.to_string(), *on_error, &answers]);
     }
@@ -152,8 +177,8 @@ fn of_dialect(events: &[Row], out: &mut Out) {
     let mut table = Table::default();
     table.row(["EVENT", "NAME", "MODE", "ON ERROR", "ANSWERS"]);
     for event in events {
-        for InDialect { name, mode, on_error, .. } in &event.dialects {
-            let answers = answers(&event.answers, *mode);
+        for InDialect { name, mode, on_error, answers, .. } in &event.dialects {
+            let answers = words(answers, *mode);
             table.row([event.event.name(), *name, &mode.to_string(), *on_error, &answers]);
         }
     }

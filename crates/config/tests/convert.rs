@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tollgate_config::convert::{Converted, convert};
+use tollgate_config::convert::{Behind, Converted, convert};
 use tollgate_config::diagnostic::{Diagnostic, Report};
 use tollgate_config::dialect::{self, FileDialect};
 use tollgate_config::source::SourceFile;
@@ -18,9 +18,14 @@ fn of(dialect: Dialect) -> &'static dyn FileDialect {
     dialect::of(dialect).unwrap()
 }
 
+/// Without what closes it, which is the agent's that it is installed into.
+fn plain(call: Behind<'_>) -> String {
+    call.plain()
+}
+
 fn converted(from: Dialect, to: Dialect, file: &Value) -> (Value, Vec<String>) {
     let source = Arc::new(SourceFile::new("hooks.json", file.to_string()));
-    let Converted { text, lost, .. } = convert(of(from), of(to), &source).unwrap();
+    let Converted { text, lost, .. } = convert(of(from), of(to), &source, &plain).unwrap();
     // What comes out is a file of that system without anything to be said of it.
     let mut report = Report::new(Arc::new(SourceFile::new("out.json", text.as_str())));
     let parsed = of(to).parse(&mut report, Layer::User);
@@ -97,7 +102,7 @@ fn of_antigravity_and_polytoken() {
     assert_eq!(
         file,
         json!({"hooks": {"PreToolUse": [{"matcher": "^(Bash|mcp__docs__.*)$", "hooks": [{
-            "type": "command",
+            "type": "command", "onFailure": "block",
             "command": "tollgate translate hooks-json claude --event PreToolUse --directory .agents -- ./guard.sh",
         }]}]}})
     );
@@ -130,6 +135,74 @@ fn what_is_lost_is_said() {
     let (_, lost) = converted(Dialect::Claude, Dialect::Codex, &file);
     assert_eq!(lost.len(), 3, "{lost:?}");
     let broken = Arc::new(SourceFile::new("x.json", "{\"hooks\": {\"Nothing\": []}}"));
-    let said = convert(of(Dialect::Claude), of(Dialect::Codex), &broken).unwrap_err();
+    let said = convert(of(Dialect::Claude), of(Dialect::Codex), &broken, &plain).unwrap_err();
     assert_eq!(said[0].code.id(), "TG023");
+}
+
+#[test]
+fn a_call_tells_whether_it_is_at_a_gate() {
+    let source = Arc::new(SourceFile::new("hooks.json", claude().to_string()));
+    let line = |call: Behind<'_>| format!("{} {} {}", call.event, call.gate, call.to.dialect());
+    for (to, gate, stop) in [
+        (Dialect::Codex, "PreToolUse true codex", "Stop false codex"),
+        (Dialect::Gemini, "BeforeTool true gemini", "AfterAgent false gemini"),
+        (Dialect::HooksJson, "PreToolUse true hooks-json", "Stop false hooks-json"),
+        (Dialect::Polytoken, "pre_tool_use true polytoken", "stop true polytoken"),
+    ] {
+        let Converted { text, .. } = convert(of(Dialect::Claude), of(to), &source, &line).unwrap();
+        assert!(text.contains(gate) && text.contains(stop), "{text}");
+    }
+}
+
+#[test]
+fn what_only_its_own_agent_runs_is_lost_and_the_rest_stays() {
+    for kind in ["prompt", "http", "agent"] {
+        let file = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+            {"type": kind, "prompt": "is it safe?", "url": "http://localhost"},
+            {"type": "command", "command": "./guard.sh"},
+        ]}]}});
+        let (file, lost) = converted(Dialect::Claude, Dialect::Codex, &file);
+        assert_eq!(lost.iter().filter(|lost| lost.contains(&format!("`{kind}`"))).count(), 1);
+        let hooks = &file["hooks"]["PreToolUse"];
+        assert!(hooks[0]["hooks"][0]["command"].as_str().unwrap().ends_with(" ./guard.sh"));
+    }
+}
+
+#[test]
+fn servers_go_by_the_names_that_the_other_agent_has_for_them() {
+    let cases = [
+        ("mcp__.*", Dialect::Codex, Some("^(mcp__.*)$")),
+        ("mcp__git__.*|mcp__.*__write", Dialect::Codex, Some("^(mcp__git__.*|mcp__.*__write.*)$")),
+        ("^mcp__.*__write$", Dialect::Codex, Some("^(mcp__.*__write)$")),
+        ("mcp__.*", Dialect::Gemini, Some("^(mcp_.*)$")),
+        ("mcp__.*__write", Dialect::Gemini, None),
+    ];
+    for (matcher, to, wanted) in cases {
+        let file = json!({"hooks": {"PreToolUse": [
+            {"matcher": matcher, "hooks": [{"type": "command", "command": "./guard.sh"}]},
+        ]}});
+        let (file, lost) = converted(Dialect::Claude, to, &file);
+        let event = if to == Dialect::Gemini { "BeforeTool" } else { "PreToolUse" };
+        let found = file["hooks"][event][0]["matcher"].as_str().map(str::to_owned);
+        assert_eq!(found.as_deref(), wanted, "{matcher}: {lost:?}");
+        assert_eq!(lost.is_empty(), wanted.is_some(), "{matcher}: {lost:?}");
+    }
+}
+
+#[test]
+fn a_file_for_its_own_agent_stays_as_it_is() {
+    let events = [
+        (Dialect::Claude, "Setup"),
+        (Dialect::Codex, "PermissionRequest"),
+        (Dialect::Gemini, "BeforeToolSelection"),
+    ];
+    for (dialect, event) in events {
+        let hook = json!({"type": "command", "command": "./a.sh"});
+        let own = json!({"type": "prompt", "prompt": "safe?"});
+        let file =
+            json!({"hooks": {event: [{"matcher": "x.*", "hooks": [hook, own]}]}, "other": 1});
+        let source = Arc::new(SourceFile::new("hooks.json", format!("{file:#}")));
+        let same = convert(of(dialect), of(dialect), &source, &plain).unwrap();
+        assert_eq!((same.text.as_str(), same.lost.len()), (source.text(), 0), "{dialect}");
+    }
 }

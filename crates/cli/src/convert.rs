@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use serde_json::{Value, json};
 use tollgate_config::convert::{Behind, Converted, convert};
 use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::dialect::{self, FileDialect};
@@ -23,12 +24,13 @@ use crate::problem::Problem;
 #[command(after_help = "\
 Examples:
   tollgate convert claude gemini > .gemini/settings.json
-  tollgate convert hooks-json claude .agents/hooks.json --out .claude/settings.json
+  tollgate convert hooks-json claude --out .claude/settings.json
   tollgate convert gemini codex --strict
 
-Each hook is registered at the same event, for the same tools under their other names, with the same
-time-out. Its command stays as it is and runs behind `tollgate translate`, which says to it what its
-own agent would. What does not carry over is listed, each with its place.")]
+Each hook is registered at the same event, for the same tools under their other
+names, with the same time-out. Its command stays as it is and runs behind
+`tollgate translate`, which says to it what its own agent would. What does not
+carry over is listed, each with its place.")]
 pub(crate) struct Args {
     /// The dialect it is in
     #[arg(value_parser = format_parser())]
@@ -44,6 +46,9 @@ pub(crate) struct Args {
     /// Exit with 1 where anything is lost
     #[arg(long)]
     strict: bool,
+    /// Print one object
+    #[arg(long)]
+    json: bool,
 }
 
 /// Reads the name of a dialect whose hooks are commands in files.
@@ -74,6 +79,20 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
                 .help("`tollgate check` tells more about it"));
         }
     };
+    if let Some(path) = &args.out {
+        write(path, &text)?;
+    }
+    let exit = if args.strict && !lost.is_empty() { Exit::Problem } else { Exit::Fine };
+    if args.json {
+        let lost: Vec<_> = lost
+            .iter()
+            .map(|lost| json!({"line": lost.at.line, "column": lost.at.column, "what": lost.what}))
+            .collect();
+        // What a person wrote with comments is a text and no value.
+        let file: Value = serde_json::from_str(&text).unwrap_or_else(|_| text.into());
+        out.json(&json!({"file": file, "hooks": hooks, "lost": lost, "written": args.out}));
+        return Ok(exit);
+    }
     for lost in &lost {
         let style = styles::WARNING;
         out.note(format!("{name}:{}: {style}lost:{style:#} {}", lost.at, lost.what));
@@ -81,11 +100,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     match &args.out {
         None => out.text(&text),
         Some(path) => {
-            write(path, &text)?;
             out.note(format!("{} written to `{}`", count(hooks), shown(path)));
         }
     }
-    Ok(if args.strict && !lost.is_empty() { Exit::Problem } else { Exit::Fine })
+    Ok(exit)
 }
 
 /// The call of Tollgate as the other agent is to run it: one that fails refuses at a gate, a program that

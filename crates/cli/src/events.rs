@@ -2,6 +2,8 @@
 
 mod host;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tollgate_config::dialect::{self, harness};
 use tollgate_core::dialect::{Mode, OnFailure};
@@ -34,7 +36,7 @@ pub(crate) struct Args {
     /// What becomes of the answers under another agent that calls Tollgate as its hook
     #[arg(long, value_name = "HOST", value_parser = host_parser(), conflicts_with_all = ["event", "dialect"])]
     host: Option<&'static Host>,
-    /// Print a list of objects
+    /// Print one object
     #[arg(long)]
     json: bool,
 }
@@ -69,8 +71,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let events: Vec<Row> =
         events.filter(|event| args.dialect.is_none() || !event.dialects.is_empty()).collect();
     if args.json {
-        out.json(&events);
-    } else if args.event.is_some() {
+        out.json(&BTreeMap::from([("events", events)]));
+        return Ok(Exit::Fine);
+    }
+    if args.event.is_some() {
         for event in &events {
             one(event, out);
         }
@@ -188,8 +192,16 @@ fn of_dialect(events: &[Row], out: &mut Out) {
 /// All events and dialects: how much a hook may do, and `!` where its error closes the gate.
 fn table(events: &[Row], out: &mut Out) {
     let mut table = Table::default();
-    let dialects = Dialect::ALL.map(|dialect| dialect.name().to_uppercase());
-    table.row(["EVENT".to_owned()].into_iter().chain(dialects));
+    // In two lines, so that all of it has its place in 80 columns.
+    let heads = Dialect::ALL.map(|dialect| match dialect {
+        Dialect::AntigravitySdk => (String::new(), "SDK".to_owned()),
+        other => match other.name().to_uppercase().split_once('-') {
+            Some((first, second)) => (format!("{first}-"), second.to_owned()),
+            None => (String::new(), other.name().to_uppercase()),
+        },
+    });
+    table.row([String::new()].into_iter().chain(heads.iter().map(|(first, _)| first.clone())));
+    table.row(["EVENT".to_owned()].into_iter().chain(heads.into_iter().map(|(_, second)| second)));
     for event in events {
         let cell = |dialect: Dialect| {
             let found = event.dialects.iter().find(|of| of.dialect == dialect);
@@ -197,7 +209,8 @@ fn table(events: &[Row], out: &mut Out) {
                 || "-".to_owned(),
                 |of| {
                     let closes = if of.on_error == "goes on" { "" } else { "!" };
-                    format!("{}{closes}", of.mode)
+                    let mode = of.mode.to_string();
+                    format!("{}{closes}", mode.get(..1).unwrap_or(&mode))
                 },
             )
         };
@@ -206,9 +219,8 @@ fn table(events: &[Row], out: &mut Out) {
     }
     out.lines(&table);
     out.line("");
-    out.line("inspect: watches; decide: gives a verdict; transform: rewrites as well;");
-    out.line("!: an error of the hook closes the gate; -: the dialect has no such event.");
-    out.note(
-        "`tollgate events EVENT` tells all about one, `--dialect NAME` the names of a dialect",
-    );
+    out.line("i: inspect, watches; d: decide, gives a verdict; t: transform, rewrites as well;");
+    out.line("!: an error of the hook closes the gate; -: the dialect has no such event;");
+    out.line("SDK: antigravity-sdk.");
+    out.hint("`tollgate events EVENT` tells more of one, `--dialect NAME` of a dialect");
 }

@@ -35,9 +35,11 @@ use crate::show::{Show, clean};
 Examples:
   tollgate run --model anthropic/claude-sonnet-4-5 \"What does this project do?\"
   tollgate run --model ollama/qwen3 -C ../other
-  echo \"Fix the tests\" | tollgate run --model openai/gpt-5 --allow-all --record session.jsonl
+  echo \"Fix the tests\" |
+    tollgate run --model openai/gpt-5 --allow-all --record session.jsonl
 
-Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY.")]
+Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY,
+GEMINI_API_KEY.")]
 pub(crate) struct Args {
     /// What the agent is to do [default: a conversation, or standard input]
     prompt: Option<String>,

@@ -301,7 +301,7 @@ impl Host {
     fn unknown_event(&self, name: &str) -> WireError {
         let known: Vec<_> = self.events.iter().map(|event| event.name).collect();
         WireError::new(format!(
-            "Tollgate knows no event `{}` of {}: it knows {}",
+            "the event `{}` of {} is not known: those that are known are {}",
             name.chars().take(80).collect::<String>(),
             self.title,
             known.join(", ")

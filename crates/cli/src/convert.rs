@@ -28,9 +28,9 @@ Examples:
   tollgate convert gemini codex --strict
 
 Each hook is registered at the same event, for the same tools under their other
-names, with the same time-out. Its command stays as it is and runs behind
-`tollgate translate`, which says to it what its own agent would. What does not
-carry over is listed, each with its place.")]
+names. Its command stays as it is, has the same time, and runs behind `tollgate
+translate`, which says to it what its own agent would, and refuses where it
+gives no answer. What does not carry over is listed, each with its place.")]
 pub(crate) struct Args {
     /// The dialect it is in
     #[arg(value_parser = format_parser())]

@@ -229,7 +229,7 @@ fn rows(hooks: &[Hook]) -> Vec<Row> {
                 continue;
             }
             name = format!("{several} files, closed");
-            dialect = "-".to_owned();
+            "-".clone_into(&mut dialect);
             below = String::new();
         }
         let cells = [

@@ -367,7 +367,9 @@ impl Report {
                 table.row([format!("  {}", hook.name), hook.event(), hook.runs()]);
             }
             // Each is one line, however long: what runs is to be seen as it is.
-            table.lines().into_iter().for_each(|line| out.line(line));
+            for line in table.lines() {
+                out.line(line);
+            }
         }
         if !self.pinned.is_empty() {
             out.line(format!("\n{heading}What is pinned{heading:#}"));

@@ -60,6 +60,12 @@ pub struct Lost {
     pub what: String,
 }
 
+/// How much longer a system waits for Tollgate than Tollgate for the command.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// The longest that Tollgate waits for a command.
+const LONGEST: Duration = Duration::from_hours(1);
+
 /// A hook as it is to be written.
 #[derive(Debug, Clone)]
 struct Entry {
@@ -91,7 +97,7 @@ struct Entry {
 /// let (claude, gemini) = (of(Dialect::Claude)?, of(Dialect::Gemini)?);
 /// let converted = convert(claude, gemini, &file, &|call| call.plain()).map_err(|_| "broken")?;
 /// assert!(converted.text.contains(r#""matcher": "^(run_shell_command|mcp_git_.*)$""#));
-/// assert!(converted.text.contains(r"tollgate translate claude gemini --event BeforeTool -- ./guard.sh"));
+/// assert!(converted.text.contains(r"tollgate translate claude gemini --event BeforeTool --deadline 5 -- ./guard.sh"));
 /// assert!(converted.lost.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -187,11 +193,22 @@ impl Conversion<'_> {
                 names,
                 command: self.command(hook, event, gate),
                 gate,
-                time: hook.time,
+                // Who waits for Tollgate waits longer than Tollgate does: else nobody is there to refuse.
+                time: Some(self.time(hook) + MARGIN),
                 in_background: hook.in_background,
                 description: hook.description.clone(),
             });
         }
+    }
+
+    /// How long the command may take: what it says itself, or its own system does, as far as the other
+    /// system waits.
+    fn time(&self, hook: &FileHook) -> Duration {
+        let time = hook.time.unwrap_or_else(|| self.from.time()).min(LONGEST);
+        if write::has_time(self.to) {
+            return time;
+        }
+        time.min(self.to.time().saturating_sub(MARGIN)).max(Duration::from_secs(1))
     }
 
     /// Whether something happens at an event that should not, where nobody answers.
@@ -228,6 +245,9 @@ impl Conversion<'_> {
         if let Some(directory) = directory {
             arguments.extend(["--directory", directory].map(str::to_owned));
         }
+        let time = self.time(hook);
+        let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+        arguments.extend(["--deadline".to_owned(), seconds.max(1).to_string()]);
         arguments.extend(["--".to_owned(), command]);
         let call = Behind { to: self.to, event: event.name, gate, arguments: &arguments };
         format!("{variables}{}", (self.line)(call))

@@ -48,22 +48,25 @@ fn claude() -> Value {
 fn of_one_agent_for_another() {
     let (file, lost) = converted(Dialect::Claude, Dialect::Gemini, &claude());
     assert_eq!(lost, Vec::<String>::new());
-    let run = |event: &str, command: &str| {
-        format!("tollgate translate claude gemini --event {event} -- {command}")
+    let run = |event: &str, seconds: u64, command: &str| {
+        format!(
+            "tollgate translate claude gemini --event {event} --deadline {seconds} -- {command}"
+        )
     };
     let expected = json!({"hooks": {
         "BeforeTool": [
             {"matcher": "^(run_shell_command)$", "hooks": [{
-                "type": "command", "name": "PreToolUse #1", "timeout": 5000,
-                "command": run("BeforeTool", "./guard.sh"),
+                "type": "command", "name": "PreToolUse #1", "timeout": 10_000,
+                "command": run("BeforeTool", 5, "./guard.sh"),
             }]},
             {"matcher": "^(write_file|replace|mcp_git_push)$", "hooks": [{
-                "type": "command", "name": "PreToolUse #2",
-                "command": run("BeforeTool", r"'python3 '\''a b.py'\'''"),
+                "type": "command", "name": "PreToolUse #2", "timeout": 605_000,
+                "command": run("BeforeTool", 600, r"'python3 '\''a b.py'\'''"),
             }]},
         ],
         "AfterAgent": [{"hooks": [{
-            "type": "command", "name": "Stop #1", "command": run("AfterAgent", "./done.sh"),
+            "type": "command", "name": "Stop #1", "timeout": 605_000,
+            "command": run("AfterAgent", 600, "./done.sh"),
         }]}],
     }});
     assert_eq!(file, expected);
@@ -81,12 +84,13 @@ fn for_antigravity_and_polytoken() {
     assert_eq!(
         file["PreToolUse-1"]["PreToolUse"][0]["hooks"][0],
         json!({
-            "command": "tollgate translate claude hooks-json --event PreToolUse --directory .. -- ./guard.sh",
-            "timeout": 5,
+            "command": "tollgate translate claude hooks-json --event PreToolUse --directory .. --deadline 5 -- ./guard.sh",
+            "timeout": 10,
         })
     );
     let (file, lost) = converted(Dialect::Claude, Dialect::Polytoken, &claude());
     assert_eq!(lost, ["the time-out of `PreToolUse #1`: polytoken has one for all"]);
+    assert!(file[0]["handler"]["bash"].as_str().unwrap().contains(" --deadline 5 -- "));
     assert_eq!(file[0]["matcher"], "shell_exec");
     assert_eq!(file[0]["event"], "pre_tool_use");
 }
@@ -102,8 +106,8 @@ fn of_antigravity_and_polytoken() {
     assert_eq!(
         file,
         json!({"hooks": {"PreToolUse": [{"matcher": "^(Bash|mcp__docs__.*)$", "hooks": [{
-            "type": "command", "onFailure": "block",
-            "command": "tollgate translate hooks-json claude --event PreToolUse --directory .agents -- ./guard.sh",
+            "type": "command", "onFailure": "block", "timeout": 35,
+            "command": "tollgate translate hooks-json claude --event PreToolUse --directory .agents --deadline 30 -- ./guard.sh",
         }]}]}})
     );
     let polytoken = json!([

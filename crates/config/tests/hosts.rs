@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::layers::Places;
 use tollgate_config::load::{FileState, Loaded, Setup, load, survey};
 use tollgate_config::trust::Store;
@@ -150,7 +151,7 @@ fn a_file_that_cannot_be_read_may_have_had_hooks() {
             let places = Places::below(&root);
             let state = || {
                 let loaded = load(&Setup::new(places.clone()));
-                let said = loaded.diagnostics.iter().any(|said| said.is_error());
+                let said = loaded.diagnostics.iter().any(Diagnostic::is_error);
                 assert!(said, "{layer}/{file} {text}: {:?}", loaded.diagnostics);
                 (loaded.files[0].state, loaded.is_sound)
             };

@@ -53,6 +53,7 @@ pub enum Rewritten {
 
 /// What a person may choose about answers that a host has no form for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // each is a choice of its own
 pub struct Choices {
     /// Where the host cannot ask: whether the action is refused, with how to approve it. Else it goes
     /// on, and the host's own prompts decide.

@@ -50,7 +50,9 @@ pub(super) fn tell(host: &Host, json: bool, out: &mut Out) {
     if !host.other_events.is_empty() {
         out.line("");
         let others = format!("Not passed to hooks: {}", host.other_events.join(", "));
-        wrapped(&others, width()).into_iter().for_each(|line| out.line(line));
+        for line in wrapped(&others, width()) {
+            out.line(line);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// How wide a help is at the most.
-pub(crate) const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 80;
 
 /// Hooks for AI agents: see, check, try, test and trust them.
 ///

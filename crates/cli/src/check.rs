@@ -1,11 +1,13 @@
 //! `tollgate check`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tollgate_config::diagnostic::{Code, Colours, Diagnostic, Severity, render_as};
+use tollgate_config::layers::{Places, named};
 use tollgate_config::load::{FileState, Files, Loaded, LoadedFile, Setup, load};
 use tollgate_config::script::Listed;
+use tollgate_config::settings;
 use tollgate_core::Dialect;
 use tollgate_core::dialect::Layer;
 use tollgate_starlark::Starlark;
@@ -54,10 +56,13 @@ struct Report<'a> {
 #[derive(Serialize)]
 struct File<'a> {
     path: &'a PathBuf,
-    dialect: Dialect,
+    /// What it is written for; `settings` where it has none.
+    dialect: &'static str,
     layer: Layer,
     hooks: usize,
     ok: bool,
+    /// Whether it is not what was trusted.
+    changed: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
@@ -65,20 +70,35 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         out.text(code.parse::<Code>()?.page());
         return Ok(Exit::Fine);
     }
-    let mut setup = Setup::new(args.project.places()?).scripts(Starlark::new());
+    let places = args.project.places()?;
+    let is_settings = |path: &&PathBuf| path.file_name().is_some_and(|name| name == "config.toml");
+    let (settings, paths): (Vec<_>, Vec<_>) = args.paths.iter().partition(is_settings);
+    let settings = match (args.paths.is_empty(), &places.settings().project) {
+        (true, Some(project)) => vec![project.clone()],
+        _ => settings.into_iter().cloned().collect(),
+    };
+    let settings: Vec<_> =
+        settings.iter().filter_map(|path| read_settings(path, &places)).collect();
+    let mut setup = Setup::new(places).scripts(Starlark::new());
     setup.files = if args.paths.is_empty() {
         Files::Found
     } else {
-        Files::Named(named_files(&args.paths, args.dialect)?)
+        Files::Named(named_files(paths, args.dialect)?)
     };
     let mut loaded = load(&setup);
+    // Those of a project that nobody has trusted are not in force, and have their problems all the same.
+    let said: Vec<_> = loaded.diagnostics.iter().map(Diagnostic::line).collect();
+    let own = settings.iter().flat_map(|(_, own)| own);
+    let unsaid: Vec<_> = own.filter(|own| !said.contains(&own.line())).cloned().collect();
+    loaded.diagnostics.splice(0..0, unsaid);
     loaded.diagnostics.extend(loaded.catalogue.iter().filter_map(untested));
     if args.paths.is_empty() {
         loaded.diagnostics.extend(trust_problems(setup));
     }
+    let others = others(&loaded, &settings);
     let of = |severity| loaded.diagnostics.iter().filter(move |found| found.severity == severity);
     let report = Report {
-        files: loaded.files.iter().map(file).collect(),
+        files: files(&loaded, &settings, &others),
         problems: &loaded.diagnostics,
         errors: of(Severity::Error).count(),
         warnings: of(Severity::Warning).count(),
@@ -92,10 +112,64 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     Ok(if report.errors > 0 { Exit::Problem } else { Exit::Fine })
 }
 
-fn file(file: &LoadedFile) -> File<'_> {
-    let LoadedFile { path, dialect, layer, state, hooks } = file;
-    let ok = matches!(state, FileState::InForce | FileState::Off);
-    File { path, dialect: *dialect, layer: *layer, hooks: *hooks, ok }
+/// The files that were looked at, each with whether anything is wrong with it.
+fn files<'a>(loaded: &'a Loaded, settings: &'a [Settings], others: &'a [Other]) -> Vec<File<'a>> {
+    let file = |path, dialect, layer, hooks, loads| {
+        let own = || loaded.diagnostics.iter().filter(move |said| said.file.path() == path);
+        let ok = loads && !own().any(Diagnostic::is_error);
+        let changed = own().any(|said| said.code == Code::ChangedSinceTrusted);
+        File { path, dialect, layer, hooks, ok, changed }
+    };
+    let hooks = loaded.files.iter().map(|it: &LoadedFile| {
+        let loads = matches!(it.state, FileState::InForce | FileState::Off);
+        file(&it.path, it.dialect.name(), it.layer, it.hooks, loads)
+    });
+    let settings = settings.iter().map(|(path, _)| file(path, "settings", Layer::Project, 0, true));
+    let others = others.iter().map(|(path, dialect)| file(path, dialect, Layer::Project, 0, true));
+    hooks.chain(settings).chain(others).collect()
+}
+
+/// A file and what it is written for.
+type Other = (PathBuf, &'static str);
+
+/// Files that something is said of, and that have no hook which could be loaded.
+fn others(loaded: &Loaded, settings: &[Settings]) -> Vec<Other> {
+    let mut others: Vec<Other> = Vec::new();
+    for said in &loaded.diagnostics {
+        let path = said.file.path();
+        let is_known = loaded.files.iter().any(|file| file.path == path)
+            || settings.iter().any(|(own, _)| own == path)
+            || others.iter().any(|(other, _)| other == path);
+        let is_of_trust = matches!(
+            said.code,
+            Code::ChangedSinceTrusted | Code::MissingSinceTrusted | Code::SameFileTwice
+        );
+        if is_known || is_of_trust || !path.is_file() {
+            continue;
+        }
+        let format = named(path, None).ok().and_then(|places| Some(places.first()?.format));
+        if let Some(format) = format {
+            others.push((path.to_owned(), format.dialect().name()));
+        }
+    }
+    others
+}
+
+/// A `config.toml`, and what is wrong with it.
+type Settings = (PathBuf, Vec<Diagnostic>);
+
+/// Reads a `config.toml` below those of the person and the machine, whether it is trusted or not. None
+/// where there is none.
+fn read_settings(path: &Path, places: &Places) -> Option<Settings> {
+    let path = std::path::absolute(path).ok()?;
+    path.symlink_metadata().ok()?;
+    let mut files = places.settings();
+    if ![&files.system, &files.user].into_iter().flatten().any(|own| *own == path) {
+        files.project = Some(path.clone());
+    }
+    let mut said = settings::Loaded::read(&files).diagnostics;
+    said.retain(|said| said.file.path() == path);
+    Some((path, said))
 }
 
 /// That nobody knows what a Markdown hook does.
@@ -132,16 +206,27 @@ fn text(args: &Args, loaded: &Loaded, report: &Report<'_>, out: &mut Out) {
         out.line(rendered(&diagnostic));
         out.line("");
     }
-    if loaded.files.is_empty() {
+    if report.files.is_empty() {
         out.line("No hook files here.");
-        out.hint("`tollgate init` makes some to begin with");
+        if loaded.diagnostics.iter().any(|said| said.code == Code::MissingSinceTrusted) {
+            out.hint(
+                "there were some, which are trusted: restore them, or `tollgate trust` shows it",
+            );
+        } else {
+            out.hint("`tollgate init` makes some to begin with");
+        }
         return;
     }
     let mut table = Table::default();
     for file in &report.files {
-        let state = if file.ok { "ok" } else { "broken" };
-        let hooks = count(file.hooks, "hook");
-        table.row([state, &shown(file.path), file.dialect.name(), &hooks]);
+        let state = match (file.ok, file.changed) {
+            (true, _) => "ok",
+            (false, true) => "changed",
+            (false, false) => "broken",
+        };
+        let hooks =
+            if file.dialect == "settings" { String::new() } else { count(file.hooks, "hook") };
+        table.row([state, &shown(file.path), file.dialect, &hooks]);
     }
     for (file, line) in report.files.iter().zip(table.lines()) {
         let style = if file.ok { styles::GOOD } else { styles::ERROR };
@@ -191,7 +276,8 @@ fn collapsed(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
     }
     let told = |(mut diagnostic, more): (Diagnostic, usize)| {
         if more > 0 {
-            diagnostic.message = format!("{} (so of {more} more)", diagnostic.message);
+            let files = if more == 1 { "file" } else { "files" };
+            diagnostic.message = format!("{} (and {more} more {files})", diagnostic.message);
         }
         diagnostic
     };

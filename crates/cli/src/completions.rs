@@ -12,7 +12,8 @@ use crate::problem::Problem;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tollgate completions bash > ~/.local/share/bash-completion/completions/tollgate
+  tollgate completions bash \\
+    > ~/.local/share/bash-completion/completions/tollgate
   tollgate completions fish > ~/.config/fish/completions/tollgate.fish")]
 pub(crate) struct Args {
     /// The shell

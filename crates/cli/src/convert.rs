@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use tollgate_config::convert::{Converted, convert};
+use serde_json::{Value, json};
+use tollgate_config::convert::{Behind, Converted, convert};
 use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::dialect::{self, FileDialect};
 use tollgate_config::source::SourceFile;
+use tollgate_core::Dialect;
+use tollgate_install::{Registration, closed_line};
 
 use crate::exit::Exit;
 use crate::out::{Out, styles};
@@ -21,12 +24,13 @@ use crate::problem::Problem;
 #[command(after_help = "\
 Examples:
   tollgate convert claude gemini > .gemini/settings.json
-  tollgate convert hooks-json claude .agents/hooks.json --out .claude/settings.json
+  tollgate convert hooks-json claude --out .claude/settings.json
   tollgate convert gemini codex --strict
 
-Each hook is registered at the same event, for the same tools under their other names, with the same
-time-out. Its command stays as it is and runs behind `tollgate translate`, which says to it what its
-own agent would. What does not carry over is listed, each with its place.")]
+Each hook is registered at the same event, for the same tools under their other
+names. Its command stays as it is, has the same time, and runs behind `tollgate
+translate`, which says to it what its own agent would, and refuses where it
+gives no answer. What does not carry over is listed, each with its place.")]
 pub(crate) struct Args {
     /// The dialect it is in
     #[arg(value_parser = format_parser())]
@@ -42,6 +46,9 @@ pub(crate) struct Args {
     /// Exit with 1 where anything is lost
     #[arg(long)]
     strict: bool,
+    /// Print one object
+    #[arg(long)]
+    json: bool,
 }
 
 /// Reads the name of a dialect whose hooks are commands in files.
@@ -60,7 +67,9 @@ const LARGEST: u64 = 4 << 20;
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let source = Arc::new(source(args)?);
     let name = shown(source.path());
-    let Converted { text, hooks, lost } = match convert(args.from, args.to, &source) {
+    let program = std::env::current_exe()?;
+    let line = |call: Behind<'_>| closed(&program, call);
+    let Converted { text, hooks, lost } = match convert(args.from, args.to, &source, &line) {
         Ok(converted) => converted,
         Err(diagnostics) => {
             for said in diagnostics.iter().filter(|said| said.is_error()) {
@@ -70,6 +79,20 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
                 .help("`tollgate check` tells more about it"));
         }
     };
+    if let Some(path) = &args.out {
+        write(path, &text)?;
+    }
+    let exit = if args.strict && !lost.is_empty() { Exit::Problem } else { Exit::Fine };
+    if args.json {
+        let lost: Vec<_> = lost
+            .iter()
+            .map(|lost| json!({"line": lost.at.line, "column": lost.at.column, "what": lost.what}))
+            .collect();
+        // What a person wrote with comments is a text and no value.
+        let file: Value = serde_json::from_str(&text).unwrap_or_else(|_| text.into());
+        out.json(&json!({"file": file, "hooks": hooks, "lost": lost, "written": args.out}));
+        return Ok(exit);
+    }
     for lost in &lost {
         let style = styles::WARNING;
         out.note(format!("{name}:{}: {style}lost:{style:#} {}", lost.at, lost.what));
@@ -77,11 +100,23 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     match &args.out {
         None => out.text(&text),
         Some(path) => {
-            write(path, &text)?;
             out.note(format!("{} written to `{}`", count(hooks), shown(path)));
         }
     }
-    Ok(if args.strict && !lost.is_empty() { Exit::Problem } else { Exit::Fine })
+    Ok(exit)
+}
+
+/// The call of Tollgate as the other agent is to run it: one that fails refuses at a gate, a program that
+/// is gone included.
+fn closed(program: &Path, call: Behind<'_>) -> String {
+    let host = match call.to.dialect() {
+        Dialect::HooksJson => "antigravity",
+        other => other.name(),
+    };
+    let registration =
+        if call.gate { Registration::gate(call.event) } else { Registration::tells(call.event) };
+    // A path that cannot stand in a file is one that no shell could run.
+    closed_line(host, program, registration, call.arguments).unwrap_or_else(|_| call.plain())
 }
 
 fn count(hooks: usize) -> String {
@@ -121,4 +156,34 @@ fn write(path: &Path, text: &str) -> Result<(), Problem> {
             problem
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_converted_hook_refuses_where_tollgate_is_gone() {
+        let text = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+            {"type": "command", "command": "./guard.sh"}]}]}}"#;
+        let source = Arc::new(SourceFile::new("settings.json", text));
+        let claude = dialect::of(Dialect::Claude).unwrap();
+        for &to in dialect::ALL.iter().filter(|to| to.dialect() != Dialect::Claude) {
+            let lines = std::cell::RefCell::new(Vec::new());
+            let gone = |call: Behind<'_>| {
+                let line = closed(Path::new("/nowhere/tollgate"), call);
+                lines.borrow_mut().push(line.clone());
+                line
+            };
+            convert(claude, to, &source, &gone).unwrap();
+            for line in lines.take() {
+                let ended = Command::new("sh").args(["-c", &line]).output().unwrap();
+                let said = String::from_utf8_lossy(&ended.stderr);
+                assert_eq!(ended.status.code(), Some(2), "{line}: {said}");
+                assert!(said.contains("Tollgate gave no answer"), "{said}");
+            }
+        }
+    }
 }

@@ -27,6 +27,10 @@ use crate::show::{Show, clean};
 /// an argument rewritten, a secret redacted, a file approved by you, a subagent held to the same rules, and the agent
 /// sent back once before it may stop.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tollgate demo          # you are asked once
+  tollgate demo --yes    # without a terminal")]
 pub(crate) struct Args {
     /// Say yes instead of you
     #[arg(long)]

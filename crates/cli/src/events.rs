@@ -2,6 +2,8 @@
 
 mod host;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tollgate_config::dialect::{self, harness};
 use tollgate_core::dialect::{Mode, OnFailure};
@@ -34,7 +36,7 @@ pub(crate) struct Args {
     /// What becomes of the answers under another agent that calls Tollgate as its hook
     #[arg(long, value_name = "HOST", value_parser = host_parser(), conflicts_with_all = ["event", "dialect"])]
     host: Option<&'static Host>,
-    /// Print a list of objects
+    /// Print one object
     #[arg(long)]
     json: bool,
 }
@@ -54,6 +56,8 @@ struct InDialect {
     name: &'static str,
     mode: Mode,
     on_error: &'static str,
+    /// What a hook in this dialect can say: not all that the event knows.
+    answers: Answers,
 }
 
 #[allow(clippy::unnecessary_wraps)] // as all commands
@@ -67,8 +71,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let events: Vec<Row> =
         events.filter(|event| args.dialect.is_none() || !event.dialects.is_empty()).collect();
     if args.json {
-        out.json(&events);
-    } else if args.event.is_some() {
+        out.json(&BTreeMap::from([("events", events)]));
+        return Ok(Exit::Fine);
+    }
+    if args.event.is_some() {
         for event in &events {
             one(event, out);
         }
@@ -94,10 +100,33 @@ fn event(kind: Kind, only: Option<Dialect>) -> Row {
             OnFailure::Open => "goes on",
             OnFailure::End => "ends the chain",
         };
-        Some(InDialect { dialect, name: name(kind, dialect), mode: rule.mode, on_error })
+        let answers = answers_in(kind, dialect);
+        Some(InDialect { dialect, name: name(kind, dialect), mode: rule.mode, on_error, answers })
     };
     let dialects = dialects.filter_map(in_dialect).collect();
     Row { event: kind, about: kind.about(), answers, dialects }
+}
+
+/// What hooks in a dialect can answer.
+fn answers_in(kind: Kind, dialect: Dialect) -> Answers {
+    if let Some(codec) = dialect::of(dialect) {
+        return dialect::answers(codec, kind);
+    }
+    let all = kind.answers();
+    match dialect {
+        Dialect::Harness => tollgate_starlark::answers(kind),
+        // Its hooks allow or not, and have a value or an answer where something failed or is asked.
+        Dialect::AntigravitySdk => {
+            let is_gate = matches!(kind, Kind::TurnStart | Kind::ToolPre);
+            let can = |name: &&str| match *name {
+                "deny" => is_gate,
+                name => matches!(name, "none" | "recover" | "reply"),
+            };
+            let verdicts = all.verdicts.into_iter().filter(can).collect();
+            Answers { verdicts, additions: Vec::new(), rewrites: None, ..all }
+        }
+        _ => all,
+    }
 }
 
 /// What a dialect calls an event.
@@ -118,7 +147,7 @@ fn name(kind: Kind, dialect: Dialect) -> &'static str {
 }
 
 /// What an answer in this mode can be.
-fn answers(answers: &Answers, mode: Mode) -> String {
+fn words(answers: &Answers, mode: Mode) -> String {
     if mode == Mode::Inspect {
         return "watches only".to_owned();
     }
@@ -140,8 +169,8 @@ fn one(event: &Row, out: &mut Out) {
     out.line("");
     let mut table = Table::default();
     table.row(["  DIALECT", "NAME", "MODE", "ON ERROR", "ANSWERS"]);
-    for InDialect { dialect, name, mode, on_error } in &event.dialects {
-        let answers = answers(&event.answers, *mode);
+    for InDialect { dialect, name, mode, on_error, answers } in &event.dialects {
+        let answers = words(answers, *mode);
         let dialect = format!("  {dialect}");
         table.row([&dialect, *name, &mode.to_string(), *on_error, &answers]);
     }
@@ -152,8 +181,8 @@ fn of_dialect(events: &[Row], out: &mut Out) {
     let mut table = Table::default();
     table.row(["EVENT", "NAME", "MODE", "ON ERROR", "ANSWERS"]);
     for event in events {
-        for InDialect { name, mode, on_error, .. } in &event.dialects {
-            let answers = answers(&event.answers, *mode);
+        for InDialect { name, mode, on_error, answers, .. } in &event.dialects {
+            let answers = words(answers, *mode);
             table.row([event.event.name(), *name, &mode.to_string(), *on_error, &answers]);
         }
     }
@@ -163,8 +192,16 @@ fn of_dialect(events: &[Row], out: &mut Out) {
 /// All events and dialects: how much a hook may do, and `!` where its error closes the gate.
 fn table(events: &[Row], out: &mut Out) {
     let mut table = Table::default();
-    let dialects = Dialect::ALL.map(|dialect| dialect.name().to_uppercase());
-    table.row(["EVENT".to_owned()].into_iter().chain(dialects));
+    // In two lines, so that all of it has its place in 80 columns.
+    let heads = Dialect::ALL.map(|dialect| match dialect {
+        Dialect::AntigravitySdk => (String::new(), "SDK".to_owned()),
+        other => match other.name().to_uppercase().split_once('-') {
+            Some((first, second)) => (format!("{first}-"), second.to_owned()),
+            None => (String::new(), other.name().to_uppercase()),
+        },
+    });
+    table.row([String::new()].into_iter().chain(heads.iter().map(|(first, _)| first.clone())));
+    table.row(["EVENT".to_owned()].into_iter().chain(heads.into_iter().map(|(_, second)| second)));
     for event in events {
         let cell = |dialect: Dialect| {
             let found = event.dialects.iter().find(|of| of.dialect == dialect);
@@ -172,7 +209,8 @@ fn table(events: &[Row], out: &mut Out) {
                 || "-".to_owned(),
                 |of| {
                     let closes = if of.on_error == "goes on" { "" } else { "!" };
-                    format!("{}{closes}", of.mode)
+                    let mode = of.mode.to_string();
+                    format!("{}{closes}", mode.get(..1).unwrap_or(&mode))
                 },
             )
         };
@@ -181,9 +219,8 @@ fn table(events: &[Row], out: &mut Out) {
     }
     out.lines(&table);
     out.line("");
-    out.line("inspect: watches; decide: gives a verdict; transform: rewrites as well;");
-    out.line("!: an error of the hook closes the gate; -: the dialect has no such event.");
-    out.note(
-        "`tollgate events EVENT` tells all about one, `--dialect NAME` the names of a dialect",
-    );
+    out.line("i: inspect, watches; d: decide, gives a verdict; t: transform, rewrites as well;");
+    out.line("!: an error of the hook closes the gate; -: the dialect has no such event;");
+    out.line("SDK: antigravity-sdk.");
+    out.hint("`tollgate events EVENT` tells more of one, `--dialect NAME` of a dialect");
 }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
-use tollgate_config::load::Setup;
+use tollgate_config::load::{FileState, Setup};
 use tollgate_core::{Dialect, Kind};
 use tollgate_exec::Executor;
 use tollgate_starlark::Starlark;
@@ -30,15 +30,16 @@ Examples:
   tollgate fire tool.pre --payload call.json --hooks hooks/command-guard.md
   tollgate fire turn.start --payload prompt.json --json
 
-The payload has the event's own fields: tool.pre {name, args, server?}, tool.post adds result,
-tool.error adds error, turn.start {prompt}, turn.end {response}, model.pre, model.post and
-invocation.end {invocation, steps}, stop {execution, reason, error?, idle}, compaction.post
-{summary}, notification {type, message}, facet.switch {from, to}, subagent.start and subagent.stop
-{type, result?}, interaction {questions}, others {}. Each may have session {id, workspaces,
-transcript, artifacts}, call, step, agent {id, depth} and model.
+The payload has the event's own fields: tool.pre {name, args, server?},
+tool.post adds result, tool.error adds error, turn.start {prompt}, turn.end
+{response}, model.pre, model.post and invocation.end {invocation, steps}, stop
+{execution, reason, error?, idle}, compaction.post {summary}, notification
+{type, message}, facet.switch {from, to}, subagent.start and subagent.stop
+{type, result?}, interaction {questions}, others {}. Each may have session {id,
+workspaces, transcript, artifacts}, call, step, agent {id, depth} and model.
 
-Exit codes: 0 go on (ask, retry and continue, too); 1 a problem in hooks or arguments; 2 denied or
-cancelled.")]
+Exit codes: 0 go on (ask, retry and continue, too); 1 a problem in hooks or
+arguments; 2 denied or cancelled.")]
 pub(crate) struct Args {
     /// The event; `tollgate events` lists them
     #[arg(value_parser = event_parser(), hide_possible_values = true)]
@@ -91,9 +92,19 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         if report.hooks.is_empty() && args.hooks.is_empty() {
             let here = place::project_shown(&args.project.directory()?);
             let event = args.event;
-            out.hint(format!(
-                "no hook of {here} is in force at {event}; `tollgate init` makes some"
-            ));
+            let has = |wanted: &[FileState]| {
+                ready.in_force().files.iter().any(|file| wanted.contains(&file.state))
+            };
+            let next = if has(&[FileState::Changed]) {
+                "`tollgate trust` shows what has changed"
+            } else if has(&[FileState::Untrusted]) {
+                "`tollgate trust` shows those of the project, and lets them run"
+            } else if has(&[FileState::InForce, FileState::Broken, FileState::Off]) {
+                "`tollgate list` shows where there are some"
+            } else {
+                "`tollgate init` makes some"
+            };
+            out.hint(format!("no hook of {here} is in force at {event}; {next}"));
         }
     }
     let exit = report.exit();

@@ -39,10 +39,11 @@ Examples:
   tollgate hook claude < payload.json
   tollgate hook copilot --event preToolUse < payload.json
 
-Agents call this themselves, once `tollgate install HOST` has told them to. All hooks and policies
-in force are asked, under the same trust as everywhere; the answer is in the agent's own form. What
-cannot be read or decided is refused where something would happen otherwise. `tollgate events
---host HOST` tells what becomes of each answer.
+Agents call this themselves, once `tollgate install HOST` has told them to. All
+hooks and policies in force are asked, under the same trust as everywhere; the
+answer is in the agent's own form. What cannot be read or decided is refused
+where something would happen otherwise. `tollgate events --host HOST` tells what
+becomes of each answer.
 
 Exit codes: those that the agent goes by; mostly 0 to go on and 2 to refuse.")]
 pub(crate) struct Args {
@@ -271,7 +272,11 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
     if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
         // The reason is for the model; which hook it was, and what was wrong with it, for the person.
-        reply.lost.push(format!("Tollgate: {}", outcome.record.detail()));
+        let detail = outcome.record.detail();
+        // A rewrite that the agent cannot be told is refused by no hook: the reason says all of it.
+        if !detail.is_empty() {
+            reply.lost.push(format!("Tollgate: {detail}"));
+        }
         let problems: Vec<_> = problems(&ready, Severity::Error).collect();
         if !problems.is_empty() {
             reply.lost.extend(problems);

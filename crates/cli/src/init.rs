@@ -5,13 +5,16 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use serde::Serialize;
+use tollgate_config::load::survey;
+use tollgate_config::trust::{Store, TrustState};
 use tollgate_core::Dialect;
 use tollgate_starlark::guards;
 
 use crate::exit::Exit;
 use crate::out::{Out, styles};
-use crate::place::{Project, dialect_parser, shown};
+use crate::place::{Project, shown};
 use crate::problem::Problem;
 
 /// Put a starter set of hooks, with tests, into a project. Overwrites nothing
@@ -19,11 +22,11 @@ use crate::problem::Problem;
 #[command(after_help = "\
 Examples:
   tollgate init                          # guards in Markdown, and a policy
-  tollgate init --dialect hooks-json     # .agents/hooks.json, as Antigravity has it
+  tollgate init --dialect hooks-json     # .agents/hooks.json, for Antigravity
   tollgate init --dialect harness --guard budget --guard network-guard")]
 pub(crate) struct Args {
     /// For which system; may be given several times [default: harness and native]
-    #[arg(long, value_name = "NAME", value_parser = dialect_parser())]
+    #[arg(long, value_name = "NAME", value_parser = starter_parser())]
     dialect: Vec<Dialect>,
     /// Which of the guards that come with Tollgate; may be given several times
     #[arg(long, value_name = "NAME", value_parser = guard_parser())]
@@ -33,6 +36,18 @@ pub(crate) struct Args {
     /// Print one object
     #[arg(long)]
     json: bool,
+}
+
+/// The systems that there are starters for.
+const STARTERS: [Dialect; 4] =
+    [Dialect::Harness, Dialect::Native, Dialect::HooksJson, Dialect::Polytoken];
+
+/// Reads the name of a system that there is a starter for.
+fn starter_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(STARTERS.map(Dialect::name)).map(|name| {
+        let mut all = STARTERS.into_iter();
+        all.find(|dialect| dialect.name() == name).unwrap_or(Dialect::Native)
+    })
 }
 
 fn guard_parser() -> clap::builder::PossibleValuesParser {
@@ -97,21 +112,32 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
             shown(path)
         ));
     }
-    next(&report, out);
+    next(is_trusted(args), starters.iter().any(|starter| starter.runs), out);
     Ok(Exit::Fine)
 }
 
-fn next(report: &Report, out: &mut Out) {
+/// Whether what is there now is trusted already.
+fn is_trusted(args: &Args) -> bool {
+    let state = || {
+        let places = args.project.places().ok()?;
+        let store = Store::open(places.trust.as_ref()?).ok()?;
+        Some(matches!(store.state(&survey(&places).ok()?), TrustState::Trusted(_)))
+    };
+    state().unwrap_or(false)
+}
+
+/// What to do now. Tests of commands run these, and so only what is trusted.
+fn next(is_trusted: bool, has_commands: bool, out: &mut Out) {
     out.line("");
     out.line(format!("{0}What next{0:#}", styles::HEADING));
-    let mut steps = vec![
-        ("tollgate test", "runs the tests of these hooks"),
-        ("tollgate trust", "shows what they run, and lets them run"),
-        ("tollgate list", "shows what is in force"),
-    ];
-    if report.written.is_empty() {
-        steps.retain(|(command, _)| *command != "tollgate trust");
-    }
+    let test = ("tollgate test", "runs the tests of these hooks");
+    let trust = ("tollgate trust", "shows what they run, and lets them run");
+    let mut steps = match (is_trusted, has_commands) {
+        (true, _) => vec![test],
+        (false, true) => vec![trust, test],
+        (false, false) => vec![test, trust],
+    };
+    steps.push(("tollgate list", "shows what is in force"));
     for (command, what) in steps {
         out.line(format!("  {command:<15} {what}"));
     }
@@ -165,15 +191,8 @@ fn starters(args: &Args) -> Result<Vec<Starter>, Problem> {
                     include_str!("init/polytoken.cases.json"),
                 ),
             ]),
-            Dialect::Claude | Dialect::Codex | Dialect::Gemini => {
-                return Err(Problem::new(format!("hooks of {dialect} stand in its own settings"))
-                    .help(format!(
-                        "`tollgate convert hooks-json {dialect}` makes some of `.agents/hooks.json`"
-                    )));
-            }
-            Dialect::AntigravitySdk => {
-                return Err(Problem::new("hooks of the Antigravity SDK are code, not files")
-                    .help("`--dialect hooks-json` makes the files that Antigravity reads"));
+            Dialect::AntigravitySdk | Dialect::Claude | Dialect::Codex | Dialect::Gemini => {
+                return Err(Problem::new(format!("there is no starter for {dialect}")));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tollgate_config::diagnostic::Severity;
+use tollgate_config::diagnostic::{Code, Severity};
 use tollgate_config::hooks::{Hooks, InForce};
 use tollgate_config::load::{FileState, Setup};
 use tollgate_core::dialect::{Layer, Mode, OnFailure};
@@ -41,6 +41,8 @@ struct Report {
     project: PathBuf,
     events: Vec<OfEvent>,
     files: Vec<File>,
+    /// The files that are not what was trusted.
+    changed: Vec<PathBuf>,
     errors: usize,
     warnings: usize,
 }
@@ -57,7 +59,8 @@ struct Hook {
     dialect: Dialect,
     source: Option<Source>,
     layer: Layer,
-    priority: i64,
+    /// None for the one that is before all others.
+    priority: Option<i64>,
     /// Which tools it asks for.
     matcher: String,
     /// Its condition.
@@ -106,6 +109,14 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
                 hooks: file.hooks,
             })
             .collect(),
+        changed: in_force
+            .diagnostics
+            .iter()
+            .filter(|said| {
+                matches!(said.code, Code::ChangedSinceTrusted | Code::MissingSinceTrusted)
+            })
+            .map(|said| said.file.path().to_owned())
+            .collect(),
         errors: said(Severity::Error),
         warnings: said(Severity::Warning),
     };
@@ -140,7 +151,7 @@ fn hook(kind: Kind, info: &HookInfo, in_force: &InForce) -> Hook {
         dialect: info.dialect,
         source: info.source.clone(),
         layer: info.layer,
-        priority: info.priority,
+        priority: Some(info.priority).filter(|priority| *priority != i64::MIN),
         matcher: info.matcher.to_string(),
         when: listed.and_then(|listed| listed.when.clone()),
         mode: rule.map_or(info.mode, |rule| rule.mode.min(info.mode)),
@@ -167,37 +178,72 @@ fn on_error(kind: Kind, on_failure: Option<OnFailure>) -> &'static str {
 }
 
 fn text(args: &Args, report: &Report, out: &mut Out) {
-    let mut rows = Table::default();
-    rows.row(["  NAME", "DIALECT", "LAYER", "PRIORITY", "MODE", "ON ERROR", "TRUST"]);
-    for hook in report.events.iter().flat_map(|of_event| &of_event.hooks) {
-        rows.row([
-            format!("  {}", hook_shown(&hook.name)),
-            hook.dialect.to_string(),
-            layer(hook.layer).to_owned(),
-            priority(hook.priority),
-            hook.mode.to_string(),
-            hook.on_error.to_owned(),
-            hook.trust.to_owned(),
-        ]);
+    let events: Vec<(Kind, Vec<Row>)> =
+        report.events.iter().map(|of_event| (of_event.event, rows(&of_event.hooks))).collect();
+    let mut table = Table::default();
+    table.row(["  NAME", "DIALECT", "LAYER", "PRIORITY", "MODE", "ON ERROR", "TRUST"]);
+    for row in events.iter().flat_map(|(_, rows)| rows) {
+        table.row(row.cells.clone());
     }
-    let mut lines = rows.lines().into_iter();
+    let mut lines = table.lines().into_iter();
     let heading = lines.next().unwrap_or_default();
-    for (place, OfEvent { event, hooks }) in report.events.iter().enumerate() {
+    for (place, (event, rows)) in events.iter().enumerate() {
         if place == 0 {
             out.line(format!("{0}{heading}{0:#}", styles::QUIET));
         } else {
             out.line("");
         }
         out.line(format!("{0}{event}{0:#}", styles::HEADING));
-        for (hook, line) in hooks.iter().zip(lines.by_ref()) {
+        for (row, line) in rows.iter().zip(lines.by_ref()) {
             out.line(line);
-            let below = below(hook);
-            if !below.is_empty() {
-                out.line(format!("{0}    {below}{0:#}", styles::QUIET));
+            if !row.below.is_empty() {
+                out.line(format!("{0}    {1}{0:#}", styles::QUIET, row.below));
             }
         }
     }
+    if let (Some(event), true) = (args.event, events.is_empty()) {
+        out.line(format!("No hook is in force at {event}."));
+    }
     footer(args, report, out);
+}
+
+/// A hook in the table, and what stands below it.
+struct Row {
+    cells: [String; 7],
+    below: String,
+}
+
+/// The hooks of an event. What stands for the files of a project that is not what was trusted is one
+/// row: they all do the same.
+fn rows(hooks: &[Hook]) -> Vec<Row> {
+    let stands_in = |hook: &&Hook| hook.trust == "changed";
+    let several = hooks.iter().filter(stands_in).count();
+    let mut rows = Vec::new();
+    let mut is_told = false;
+    for hook in hooks {
+        let mut name = hook_shown(&hook.name);
+        let mut dialect = hook.dialect.to_string();
+        let mut below = below(hook);
+        if several > 1 && stands_in(&hook) {
+            if std::mem::replace(&mut is_told, true) {
+                continue;
+            }
+            name = format!("{several} files, closed");
+            "-".clone_into(&mut dialect);
+            below = String::new();
+        }
+        let cells = [
+            format!("  {name}"),
+            dialect,
+            layer(hook.layer).to_owned(),
+            priority(hook.priority),
+            hook.mode.to_string(),
+            hook.on_error.to_owned(),
+            hook.trust.to_owned(),
+        ];
+        rows.push(Row { cells, below });
+    }
+    rows
 }
 
 /// What the second line of a hook says: where it stands, and what it asks for.
@@ -225,18 +271,18 @@ const fn layer(layer: Layer) -> &'static str {
     }
 }
 
-fn priority(priority: i64) -> String {
-    match priority {
-        i64::MIN => "first".to_owned(),
-        other => other.to_string(),
-    }
+fn priority(priority: Option<i64>) -> String {
+    priority.map_or_else(|| "first".to_owned(), |priority| priority.to_string())
 }
 
 /// What is not in force, and what to do about it.
 fn footer(args: &Args, report: &Report, out: &mut Out) {
     let of_state =
         |wanted: &'static str| report.files.iter().filter(move |file| file.state == wanted);
-    let paths = |state| of_state(state).map(|file| shown(&file.path)).collect::<Vec<_>>();
+    let paths = |state| match state {
+        "changed" => report.changed.iter().map(|path| shown(path)).collect(),
+        state => of_state(state).map(|file| shown(&file.path)).collect::<Vec<_>>(),
+    };
     let mut say = |state: &'static str, message: &str, next: &str| {
         const MOST: usize = 8;
         let paths = paths(state);
@@ -265,7 +311,7 @@ fn footer(args: &Args, report: &Report, out: &mut Out) {
     );
     say(
         "changed",
-        "Changed since they were trusted; their gates are closed:",
+        "Not what was trusted, so the gates of all hook files here are closed:",
         "`tollgate trust` shows what has changed",
     );
     say("broken", "Broken; their gates are closed:", "`tollgate check` shows what is wrong");

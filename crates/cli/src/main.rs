@@ -55,6 +55,9 @@ fn main() -> ExitCode {
     let mut out = Out::default();
     let exit = run(&command, &mut out).unwrap_or_else(|problem| {
         problem.tell(&mut out);
+        if asks_for_json() && !out.has_result() {
+            out.json(&problem.report());
+        }
         Exit::Problem
     });
     out.finish(exit).into()
@@ -70,6 +73,11 @@ fn command() -> Result<Command, clap::Error> {
         }
         Some(first) if first == "hook" => {
             of::<hook::Args>("tollgate hook", arguments).map(Command::Hook)
+        }
+        // As people know it from other programs.
+        Some(first) if first == "help" => {
+            let asked = std::iter::once("tollgate".into()).chain(arguments);
+            Cli::try_parse_from(asked.chain([OsString::from("--help")])).map(|cli| cli.command)
         }
         _ => Cli::try_parse().map(|cli| cli.command),
     }
@@ -116,6 +124,12 @@ fn asks_for_version() -> bool {
     first.is_some_and(|first| first == "--version" || first == "-V") && arguments.next().is_none()
 }
 
+/// Whether a program reads the result: then it gets an object also where there is none.
+fn asks_for_json() -> bool {
+    let mut arguments = std::env::args_os().skip(1).take_while(|argument| argument != "--");
+    arguments.any(|argument| argument == "--json")
+}
+
 /// What is wrong with the arguments, or the help that was asked for. The parser's own exit code for
 /// a mistake is 2, which here means denied.
 fn usage(error: &clap::Error) -> ExitCode {
@@ -124,6 +138,15 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
     if error.use_stderr() && std::env::args_os().nth(1).is_some_and(|first| first == "translate") {
         return translate::misused(error);
+    }
+    if error.use_stderr() && asks_for_json() {
+        let message = error.to_string();
+        let message = message.lines().next().unwrap_or_default();
+        let problem = Problem::new(message.strip_prefix("error: ").unwrap_or(message))
+            .help("`--help` tells which arguments there are");
+        let mut out = Out::default();
+        out.json(&problem.report());
+        out.finish(Exit::Problem);
     }
     // A closed pipe is no error.
     let _ = error.print();

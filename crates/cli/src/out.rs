@@ -5,7 +5,7 @@
 //! there is no terminal, or where `NO_COLOR` says so.
 
 use std::fmt::{self, Write as _};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
 use anstream::adapter::strip_str;
 use anstream::stream::RawStream;
@@ -70,7 +70,7 @@ impl Out {
 
     /// The rows of a table.
     pub(crate) fn lines(&mut self, table: &Table) {
-        for line in table.lines() {
+        for line in table.fitted(width()) {
             self.line(line);
         }
     }
@@ -155,6 +155,32 @@ fn has_controls(text: &str) -> bool {
         || bytes.split(|byte| *byte == 0xc2).skip(1).any(|rest| matches!(rest, [0x80..=0x9f, ..]))
 }
 
+/// How many columns there are to write in: 80 where no terminal says otherwise.
+pub(crate) fn width() -> usize {
+    const USUAL: usize = 80;
+    const LEAST: usize = 40;
+    let stdout = io::stdout();
+    let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten();
+    let columns = size.map_or(0, |size| usize::from(size.ws_col));
+    if columns == 0 { USUAL } else { columns.max(LEAST) }
+}
+
+/// A text in lines of this width. A word that is longer has a line of its own.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Rows of cells, padded to columns; the last one is as it is.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -166,27 +192,65 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The rows as lines.
+    /// The rows as lines, one for each, however long.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns)
-            .map(|column| {
-                let cells = self.rows.iter().filter_map(|row| row.get(column));
-                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-            })
-            .collect();
-        let line = |row: &Vec<String>| {
-            let mut line = String::with_capacity(widths.iter().sum::<usize>() + 2 * columns);
-            for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(cell);
-                let missing = width + 2 - cell.chars().count();
-                line.extend(std::iter::repeat_n(' ', missing));
-            }
-            line.truncate(line.trim_end_matches(' ').len());
-            line
-        };
-        self.rows.iter().map(line).collect()
+        let widths = self.widths();
+        self.rows.iter().map(|row| line(row, &widths, GAP)).collect()
     }
+
+    /// The rows as lines of this width, as far as that goes: the last column is wrapped, or the columns
+    /// stand closer.
+    fn fitted(&self, width: usize) -> Vec<String> {
+        /// What a column has to have to be wrapped.
+        const LEAST: usize = 20;
+        let widths = self.widths();
+        let (Some(last), Some(before)) = (widths.last(), widths.split_last().map(|it| it.1)) else {
+            return Vec::new();
+        };
+        let begin = |gap: usize| before.iter().map(|width| width + gap).sum::<usize>();
+        if begin(GAP) + last <= width {
+            return self.lines();
+        }
+        let gap = if begin(GAP) + LEAST.min(*last) <= width { GAP } else { 1 };
+        let room = width.saturating_sub(begin(gap)).max(LEAST.min(*last));
+        let mut lines = Vec::new();
+        for row in &self.rows {
+            let (Some(cell), true) = (row.last(), row.len() == widths.len()) else {
+                lines.push(line(row, &widths, gap));
+                continue;
+            };
+            let mut parts = wrapped(cell, room).into_iter();
+            let first: Vec<String> =
+                row.iter().take(before.len()).cloned().chain(parts.next()).collect();
+            lines.push(line(&first, &widths, gap));
+            lines.extend(parts.map(|part| format!("{:1$}{part}", "", begin(gap))));
+        }
+        lines
+    }
+
+    /// How wide the columns are.
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        (0..columns).map(width).collect()
+    }
+}
+
+/// What is between two columns.
+const GAP: usize = 2;
+
+fn line(row: &[String], widths: &[usize], gap: usize) -> String {
+    let mut line = String::with_capacity(widths.iter().sum::<usize>() + gap * widths.len());
+    for (cell, width) in row.iter().zip(widths) {
+        line.push_str(cell);
+        let missing = (width + gap).saturating_sub(cell.chars().count());
+        line.extend(std::iter::repeat_n(' ', missing));
+    }
+    line.truncate(line.trim_end_matches(' ').len());
+    line
 }
 
 /// `1 hook`, `2 hooks`.
@@ -202,5 +266,23 @@ pub(crate) fn micros(micros: u64) -> String {
         0..1_000 => format!("{micros} µs"),
         1_000..1_000_000 => format!("{:.1} ms", micros as f64 / 1e3),
         _ => format!("{:.1} s", micros as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_keeps_to_its_width() {
+        let mut table = Table::default();
+        table.row(["NAME", "WHAT IT IS"]);
+        table.row(["one", "a few words that have no place in one line, however it is looked at"]);
+        for line in table.fitted(40) {
+            assert!(line.chars().count() <= 40, "{line}");
+        }
+        assert_eq!(table.fitted(40).len(), 3);
+        assert_eq!(table.fitted(100), table.lines());
+        assert_eq!(table.fitted(40)[2], "      one line, however it is looked at");
     }
 }

@@ -44,8 +44,8 @@ impl Project {
 }
 
 /// The hook files that paths name.
-pub(crate) fn named_files(
-    paths: &[PathBuf],
+pub(crate) fn named_files<'p>(
+    paths: impl IntoIterator<Item = &'p PathBuf>,
     dialect: Option<Dialect>,
 ) -> Result<Vec<Place>, Problem> {
     let mut files = Vec::new();

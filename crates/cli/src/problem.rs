@@ -22,6 +22,11 @@ impl Problem {
         self
     }
 
+    /// For a program that reads the result.
+    pub(crate) fn report(&self) -> serde_json::Value {
+        serde_json::json!({"error": {"message": self.message, "help": self.help}})
+    }
+
     pub(crate) fn tell(&self, out: &mut Out) {
         let error = styles::ERROR;
         out.note(format!("{error}error:{error:#} {}", self.message));

@@ -38,11 +38,14 @@ use crate::show::Show;
 Examples:
   tollgate run --model anthropic/claude-sonnet-4-5 \"What does this project do?\"
   tollgate run --model ollama/qwen3 -C ../other
-  echo \"Fix the tests\" | tollgate run --model openai/gpt-5 --allow-all --record session.jsonl
-  tollgate run --model ollama/qwen3 --on-change 'src/**/*.rs' \"Review what has changed: {paths}\"
+  echo \"Fix the tests\" |
+    tollgate run --model openai/gpt-5 --allow-all --record session.jsonl
+  tollgate run --model ollama/qwen3 --on-change 'src/**/*.rs' \\
+    \"Review what has changed: {paths}\"
 
 With --every or --on-change it goes on until you end it, by Ctrl-C or a signal.
-Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY.")]
+Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY,
+GEMINI_API_KEY.")]
 pub(crate) struct Args {
     /// What the agent is to do [default: a conversation, or standard input]
     prompt: Option<String>,

@@ -36,9 +36,11 @@ Examples:
 A case file names hook files beside it, and what is to be decided:
   {\"hooks\": [\"policy.star\"],
    \"cases\": [{\"name\": \"no system files\", \"event\": \"tool.pre\",
-              \"payload\": {\"name\": \"write_to_file\", \"args\": {\"TargetFile\": \"/etc/hosts\"}},
+              \"payload\": {\"name\": \"write_to_file\",
+                          \"args\": {\"TargetFile\": \"/etc/hosts\"}},
               \"decision\": \"deny\", \"reason\": \"configuration\"}]}
-`reason` is a regular expression; without `hooks`, the hooks of the project are asked.
+`reason` is a regular expression; without `hooks`, the hooks of the project are
+asked.
 
 Exit codes: 0 all passed; 1 some did not, or cannot be run.")]
 pub(crate) struct Args {

@@ -29,11 +29,12 @@ use crate::convert::format_parser;
 #[command(after_help = "\
 Examples:
   tollgate translate claude gemini -- ./guard.sh
-  tollgate translate hooks-json claude --event PreToolUse --directory .agents -- 'sh check.sh'
+  tollgate translate hooks-json claude --directory .agents -- 'sh check.sh'
 
-Reads on standard input what an agent of the second dialect says, gives it to the command as one of
-the first would, and prints the command's answer as the agent understands it. A command that fails is
-a refusal where something would happen otherwise.
+Reads on standard input what an agent of the second dialect says, gives it to
+the command as one of the first would, and prints the command's answer as the
+agent understands it. A command that fails is a refusal where something would
+happen otherwise.
 
 Exit codes: those that the agent goes by; mostly 0 to go on and 2 to refuse.")]
 pub(crate) struct Args {

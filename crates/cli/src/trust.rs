@@ -1,18 +1,20 @@
 //! `tollgate trust`
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tollgate_config::diagnostic::Diagnostic;
+use tollgate_config::dialect::{self, harness};
 use tollgate_config::layers::Places;
-use tollgate_config::load::{Files, Setup, load, survey};
+use tollgate_config::load::{Files, LoadedFile, Setup, load, survey};
 use tollgate_config::script::Listed;
 use tollgate_config::trust::{
     Change, Digest, Pin, PinKind, Store, StoreError, Survey, TrustState, Unpinned,
 };
-use tollgate_core::Dialect;
 use tollgate_core::dialect::Layer;
+use tollgate_core::{Dialect, Kind};
 use tollgate_starlark::Starlark;
 
 use crate::exit::Exit;
@@ -29,7 +31,8 @@ Examples:
   tollgate trust --yes 4f0c…     # in CI: pins only what has this hash
   tollgate trust --revoke
 
-Exit codes: 0 done, or for `--show`: trusted as it is; 1 not trusted, or a problem.")]
+Exit codes: 0 done, or for `--show`: trusted as it is; 1 not trusted, or a
+problem.")]
 pub(crate) struct Args {
     /// The projects [default: the one around the current directory]
     #[arg(value_name = "PATH")]
@@ -46,7 +49,7 @@ pub(crate) struct Args {
     revoke: bool,
     #[command(flatten)]
     project: Project,
-    /// Print a list of objects
+    /// Print one object
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +77,10 @@ struct Report {
 #[derive(Serialize)]
 struct Hook {
     name: String,
+    /// The event, in the words of its dialect.
     event: &'static str,
+    /// The events that this stands for.
+    events: Vec<Kind>,
     dialect: Dialect,
     file: PathBuf,
     line: u32,
@@ -122,7 +128,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         }
     }
     if args.json {
-        out.json(&reports);
+        out.json(&BTreeMap::from([("projects", reports)]));
     }
     Ok(exit)
 }
@@ -213,14 +219,29 @@ fn one(
 }
 
 /// What the project's files would have run, and what is wrong with them.
-fn look(places: &Places) -> (Vec<Listed>, Vec<Diagnostic>) {
+fn look(places: &Places) -> (Vec<Hook>, Vec<Diagnostic>) {
     let mut setup = Setup::new(places.clone()).scripts(Starlark::new());
     setup.files = Files::Found;
     let loaded = load(&setup);
     let is_its = |path: &Path| places.project.as_deref().is_some_and(|root| path.starts_with(root));
-    let hooks = loaded.catalogue.iter().filter(|hook| hook.layer == Layer::Project).cloned();
+    let hooks = loaded.catalogue.iter().filter(|hook| hook.layer == Layer::Project);
+    let is_policy =
+        |file: &&LoadedFile| file.layer == Layer::Project && file.dialect == Dialect::Native;
+    let policies = loaded.files.iter().filter(is_policy).map(|file| Hook {
+        name: file
+            .path
+            .file_name()
+            .map_or_else(String::new, |it| it.to_string_lossy().into_owned()),
+        event: Kind::ToolPre.name(),
+        events: vec![Kind::ToolPre],
+        dialect: file.dialect,
+        file: file.path.clone(),
+        line: 1,
+        command: None,
+    });
+    let hooks: Vec<Hook> = hooks.map(Hook::of).chain(policies).collect();
     let errors = loaded.diagnostics.into_iter().filter(Diagnostic::is_error);
-    (hooks.collect(), errors.filter(|error| is_its(error.file.path())).collect())
+    (hooks, errors.filter(|error| is_its(error.file.path())).collect())
 }
 
 fn warn(problems: &[Diagnostic], json: bool, out: &mut Out) {
@@ -270,27 +291,54 @@ fn of_store(error: StoreError) -> Problem {
     }
 }
 
+impl Hook {
+    fn of(hook: &Listed) -> Self {
+        let names = match dialect::of(hook.dialect) {
+            Some(codec) => codec.events(),
+            None => harness::EVENTS,
+        };
+        let name = names.iter().find(|name| name.name == hook.event);
+        Self {
+            name: hook.name.clone(),
+            event: hook.event,
+            events: name.map(|name| name.kinds.to_vec()).unwrap_or_default(),
+            dialect: hook.dialect,
+            file: hook.path.clone(),
+            line: hook.line,
+            command: hook.command.clone(),
+        }
+    }
+
+    /// The event as its author wrote it, or all of them, where that is a word for several.
+    fn event(&self) -> String {
+        if self.dialect != Dialect::Harness || self.events.len() < 2 {
+            return self.event.to_owned();
+        }
+        self.events.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn runs(&self) -> String {
+        match (&self.command, self.dialect) {
+            (Some(command), _) => command.split_whitespace().collect::<Vec<_>>().join(" "),
+            (None, Dialect::Native) => "rules, made in a sandbox".to_owned(),
+            (None, _) => "a script in its sandbox".to_owned(),
+        }
+    }
+}
+
 impl Report {
-    fn of(survey: &Survey, store: &Store, hooks: Vec<Listed>) -> Self {
+    fn of(survey: &Survey, store: &Store, hooks: Vec<Hook>) -> Self {
         let (state, changes) = match store.state(survey) {
             TrustState::Changed(changes) => ("changed", changes),
             _ if survey.pins().next().is_none() => ("nothing to trust", Vec::new()),
             TrustState::Trusted(_) => ("trusted", Vec::new()),
             TrustState::Untrusted => ("not trusted", Vec::new()),
         };
-        let hook = |hook: Listed| Hook {
-            name: hook.name,
-            event: hook.event,
-            dialect: hook.dialect,
-            file: hook.path,
-            line: hook.line,
-            command: hook.command,
-        };
         Self {
             project: survey.root().to_owned(),
             state,
             hash: survey.digest().to_string(),
-            hooks: hooks.into_iter().map(hook).collect(),
+            hooks,
             pinned: survey.pins().cloned().collect(),
             unpinned: survey.unpinned().into_iter().cloned().collect(),
             changes,
@@ -316,13 +364,12 @@ impl Report {
             out.line(format!("\n{heading}What would run{heading:#}"));
             let mut table = Table::default();
             for hook in &self.hooks {
-                let what = hook.command.as_deref().map_or_else(
-                    || "a script in its sandbox".to_owned(),
-                    |command| command.split_whitespace().collect::<Vec<_>>().join(" "),
-                );
-                table.row([format!("  {}", hook.name), hook.event.to_owned(), what]);
+                table.row([format!("  {}", hook.name), hook.event(), hook.runs()]);
             }
-            out.lines(&table);
+            // Each is one line, however long: what runs is to be seen as it is.
+            for line in table.lines() {
+                out.line(line);
+            }
         }
         if !self.pinned.is_empty() {
             out.line(format!("\n{heading}What is pinned{heading:#}"));

@@ -493,3 +493,41 @@ fn a_project_that_is_not_there_is_refused() {
         run(place.tollgate().args(["hook", "claude", "--project", "/nonexistent"]), &place.ls());
     assert!(refused(&output).contains("/nonexistent"), "{output:?}");
 }
+
+#[test]
+fn what_is_not_understood_is_refused() {
+    let place = Place::new();
+    for input in [json!(["rm -r x"]), json!({"cmd": "rm -r x"}), Value::Null, json!({})] {
+        let output = run(place.tollgate().args(["hook", "claude"]), &place.call("Bash", &input));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{input}: {said}");
+        assert!(said.contains("the payload is not understood"), "{input}: {said}");
+    }
+    // What is not ours to know passes as before.
+    let output = run(place.tollgate().args(["hook", "claude"]), &place.call("Other", &json!([1])));
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn what_is_told_is_not_empty_and_not_said_twice() {
+    let place = Place::new();
+    let hooks = place.path("home/.config/tollgate/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let rewrites = "---\nevent: turn.start\nscript: |\n  def handle(event, payload):\n      \
+                    return modify({\"prompt\": \"other\"})\n---\n";
+    fs::write(hooks.join("rewrites.md"), rewrites).unwrap();
+    let prompt = json!({
+        "session_id": "s", "cwd": place.project(), "hook_event_name": "UserPromptSubmit",
+        "prompt": "one",
+    });
+    for host in ["claude", "codex"] {
+        let output = run(place.tollgate().args(["hook", host]), prompt.to_string().as_bytes());
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("Use this instead: other"), "{said}");
+        assert!(!said.contains("\"Tollgate: \""), "{said}");
+    }
+    let other = json!({"session_id": "s", "hook_event_name": "PreToolUses"});
+    let output = run(place.tollgate().args(["hook", "claude"]), other.to_string().as_bytes());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("`PreToolUses`") && !said.contains("Tollgate: Tollgate"), "{said}");
+}

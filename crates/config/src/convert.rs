@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_core::Kind;
-use tollgate_core::dialect::Layer;
+use tollgate_core::dialect::{Layer, Mode, OnFailure};
 
 use crate::diagnostic::{Diagnostic, Report};
-use crate::dialect::{Cwd, EventName, FileDialect, FileHook};
+use crate::dialect::{Cwd, EventName, FileDialect, FileHook, HOSTS};
 use crate::source::{Position, SourceFile, Span};
 
 /// A hook file of another system.
@@ -29,6 +29,28 @@ pub struct Converted {
     pub lost: Vec<Lost>,
 }
 
+/// A call of Tollgate, which stands before the command of a converted hook.
+#[derive(Debug, Clone, Copy)]
+pub struct Behind<'a> {
+    /// The system that makes it.
+    pub to: &'static dyn FileDialect,
+    /// The system's name of the event.
+    pub event: &'static str,
+    /// Whether something happens that should not, where nobody answers.
+    pub gate: bool,
+    /// What Tollgate is called with.
+    pub arguments: &'a [String],
+}
+
+impl Behind<'_> {
+    /// The plain line, with the program under its name: without it, most systems let pass what the hook
+    /// was to refuse.
+    pub fn plain(&self) -> String {
+        let words = std::iter::once("tollgate").chain(self.arguments.iter().map(String::as_str));
+        words.map(quoted).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Something that did not carry over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
@@ -37,6 +59,12 @@ pub struct Lost {
     /// What it is.
     pub what: String,
 }
+
+/// How much longer a system waits for Tollgate than Tollgate for the command.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// The longest that Tollgate waits for a command.
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// A hook as it is to be written.
 #[derive(Debug, Clone)]
@@ -49,12 +77,12 @@ struct Entry {
     time: Option<Duration>,
     in_background: bool,
     description: Option<String>,
-    /// The condition beside the names.
-    when: Option<String>,
+    /// Whether something happens that should not, where it gives no answer.
+    gate: bool,
 }
 
-/// Makes a hook file of one system out of that of another. An error is what keeps the file from being
-/// read.
+/// Makes a hook file of one system out of that of another. `line` writes the call of Tollgate as the
+/// other system is to run it. An error is what keeps the file from being read.
 ///
 /// ```
 /// use tollgate_config::convert::convert;
@@ -66,9 +94,10 @@ struct Entry {
 ///     {"type": "command", "command": "./guard.sh", "timeout": 5}]}]}}"#;
 /// let file = SourceFile::new("settings.json", text).into();
 /// let of = |it| dialect::of(it).ok_or("no such dialect");
-/// let converted = convert(of(Dialect::Claude)?, of(Dialect::Gemini)?, &file).map_err(|_| "broken")?;
+/// let (claude, gemini) = (of(Dialect::Claude)?, of(Dialect::Gemini)?);
+/// let converted = convert(claude, gemini, &file, &|call| call.plain()).map_err(|_| "broken")?;
 /// assert!(converted.text.contains(r#""matcher": "^(run_shell_command|mcp_git_.*)$""#));
-/// assert!(converted.text.contains(r"tollgate translate claude gemini --event BeforeTool -- ./guard.sh"));
+/// assert!(converted.text.contains(r"tollgate translate claude gemini --event BeforeTool --deadline 5 -- ./guard.sh"));
 /// assert!(converted.lost.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -76,12 +105,19 @@ pub fn convert(
     from: &'static dyn FileDialect,
     to: &'static dyn FileDialect,
     source: &Arc<SourceFile>,
+    line: &dyn Fn(Behind<'_>) -> String,
 ) -> Result<Converted, Vec<Diagnostic>> {
     let mut report = Report::new(Arc::clone(source));
-    let Some(file) = from.parse(&mut report, Layer::User) else {
+    let Some(file) = from.parse_in_part(&mut report, Layer::User) else {
         return Err(report.into_diagnostics());
     };
-    let mut conversion = Conversion { from, to, source, entries: Vec::new(), lost: Vec::new() };
+    if from.dialect() == to.dialect() {
+        // It is that already, with all that only its own system understands.
+        let text = source.text().to_owned();
+        return Ok(Converted { text, hooks: file.hooks.len(), lost: Vec::new() });
+    }
+    let (entries, lost) = (Vec::new(), Vec::new());
+    let mut conversion = Conversion { from, to, source, line, entries, lost };
     for said in report.into_diagnostics() {
         conversion.lose(said.span.unwrap_or_default(), said.message);
     }
@@ -101,6 +137,7 @@ struct Conversion<'s> {
     from: &'static dyn FileDialect,
     to: &'static dyn FileDialect,
     source: &'s SourceFile,
+    line: &'s dyn Fn(Behind<'_>) -> String,
     entries: Vec<Entry>,
     lost: Vec<Lost>,
 }
@@ -112,7 +149,7 @@ impl Conversion<'_> {
     }
 
     fn hook(&mut self, hook: &FileHook) {
-        let (from, to) = (self.from.dialect(), self.to.dialect());
+        let to = self.to.dialect();
         let mut events: Vec<&'static EventName> = Vec::new();
         for kind in hook.event.kinds {
             match self.to.events().iter().find(|event| event.kinds.contains(kind)) {
@@ -142,30 +179,51 @@ impl Conversion<'_> {
                 self.lose(hook.span, what);
             }
             let when = hook.condition.as_ref().and_then(|it| it.shown()).map(str::to_owned);
-            if let Some(when) = &when
-                && from != to
-            {
+            if let Some(when) = &when {
                 let what = format!(
                     "the condition `{when}` of `{}`: it runs for all that its matcher means",
                     hook.name
                 );
                 self.lose(hook.span, what);
             }
+            let gate = !hook.in_background && self.is_gate(event, kind);
             self.entries.push(Entry {
                 name: hook.name.clone(),
                 event,
                 names,
-                command: self.command(hook, event),
-                time: hook.time,
+                command: self.command(hook, event, gate),
+                gate,
+                // Who waits for Tollgate waits longer than Tollgate does: else nobody is there to refuse.
+                time: Some(self.time(hook) + MARGIN),
                 in_background: hook.in_background,
                 description: hook.description.clone(),
-                when: when.filter(|_| from == to),
             });
         }
     }
 
+    /// How long the command may take: what it says itself, or its own system does, as far as the other
+    /// system waits.
+    fn time(&self, hook: &FileHook) -> Duration {
+        let time = hook.time.unwrap_or_else(|| self.from.time()).min(LONGEST);
+        if write::has_time(self.to) {
+            return time;
+        }
+        time.min(self.to.time().saturating_sub(MARGIN)).max(Duration::from_secs(1))
+    }
+
+    /// Whether something happens at an event that should not, where nobody answers.
+    fn is_gate(&self, event: &EventName, kind: Kind) -> bool {
+        let host = HOSTS.iter().find(|host| host.dialect_of() == self.to.dialect());
+        match host.and_then(|host| host.host().event(event.name)) {
+            Some(event) => event.gate,
+            None => kind.rule(self.to.dialect()).is_some_and(|rule| {
+                rule.on_failure == OnFailure::Close && rule.mode > Mode::Inspect
+            }),
+        }
+    }
+
     /// The command, behind what makes the other system look like its own.
-    fn command(&self, hook: &FileHook, event: &EventName) -> String {
+    fn command(&self, hook: &FileHook, event: &'static EventName, gate: bool) -> String {
         let mut variables = String::new();
         for (name, value) in &hook.variables {
             let _ = write!(variables, "{name}={} ", quoted(value));
@@ -175,24 +233,24 @@ impl Conversion<'_> {
             Some(shell) => format!("{} -c {}", shell.program(), quoted(&hook.command)),
             None => hook.command.clone(),
         };
-        if self.from.dialect() == self.to.dialect() {
-            return format!("{variables}{command}");
-        }
+        let mut arguments = vec!["translate".to_owned()];
+        arguments.extend([self.from, self.to].map(|system| system.dialect().name().to_owned()));
+        arguments.extend(["--event", event.name].map(str::to_owned));
         // A command that names files does so from where its own system runs it.
         let directory = match (self.from.cwd(), self.to.cwd()) {
-            (Cwd::OfTheFile, Cwd::OfTheProject) => {
-                format!(" --directory {}", self.from.home().in_project)
-            }
-            (Cwd::OfTheProject, Cwd::OfTheFile) => " --directory ..".to_owned(),
-            _ => String::new(),
+            (Cwd::OfTheFile, Cwd::OfTheProject) => Some(self.from.home().in_project),
+            (Cwd::OfTheProject, Cwd::OfTheFile) => Some(".."),
+            _ => None,
         };
-        format!(
-            "{variables}tollgate translate {} {} --event {}{directory} -- {}",
-            self.from.dialect(),
-            self.to.dialect(),
-            event.name,
-            quoted(&command)
-        )
+        if let Some(directory) = directory {
+            arguments.extend(["--directory", directory].map(str::to_owned));
+        }
+        let time = self.time(hook);
+        let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+        arguments.extend(["--deadline".to_owned(), seconds.max(1).to_string()]);
+        arguments.extend(["--".to_owned(), command]);
+        let call = Behind { to: self.to, event: event.name, gate, arguments: &arguments };
+        format!("{variables}{}", (self.line)(call))
     }
 
     /// The names that a hook asks for, in the words of the other system.
@@ -209,6 +267,7 @@ impl Conversion<'_> {
             }
         };
         let mut missing = Vec::new();
+        let mut unclear = meant.unclear;
         for tool in &meant.tools {
             match write::tool(self.to, tool) {
                 Some(name) => put(name),
@@ -217,6 +276,12 @@ impl Conversion<'_> {
         }
         for (server, tool) in &meant.servers {
             put(write::server(self.to, server, tool.as_deref()));
+        }
+        for part in &meant.expressions {
+            match write::expression(self.from, self.to, part) {
+                Some(name) => put(name),
+                None => unclear = Some(meant::written(hook)),
+            }
         }
         meant.others.iter().cloned().for_each(put);
         if names.is_empty() {
@@ -231,7 +296,7 @@ impl Conversion<'_> {
             );
             self.lose(hook.span, what);
         }
-        if let Some(unclear) = meant.unclear {
+        if let Some(unclear) = unclear {
             let what = format!(
                 "`{}`: what `{unclear}` matches beyond the tools that are known",
                 hook.name

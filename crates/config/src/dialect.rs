@@ -8,6 +8,7 @@
 //!
 //! Adding a dialect is a folder here, a line in [`ALL`], and a folder of cases.
 
+mod answers;
 pub mod antigravity;
 mod checks;
 pub mod claude;
@@ -20,6 +21,7 @@ pub mod polytoken;
 mod schema;
 mod text;
 
+pub use answers::answers;
 pub(crate) use text::excerpt;
 
 use std::sync::Arc;
@@ -82,6 +84,12 @@ pub trait FileDialect: Codec {
     /// Reads a file. Everything that is wrong with it goes into the report; a file with an error
     /// gives nothing.
     fn parse(&self, report: &mut Report, layer: Layer) -> Option<HookFile>;
+
+    /// As [`parse`](Self::parse), for a file that is only looked at: handlers that nobody but its own
+    /// system can run are left out, with a warning.
+    fn parse_in_part(&self, report: &mut Report, layer: Layer) -> Option<HookFile> {
+        self.parse(report, layer)
+    }
 
     /// Where its files are.
     fn home(&self) -> Home;

@@ -289,6 +289,23 @@ pub(crate) fn parse_with_comments<'a>(
     }
 }
 
+/// Looks at a text that holds somebody else's settings and nothing for us: whether it can be read at
+/// all, however loosely, and is an object. One in which nothing is written is right.
+pub(crate) fn check_settings(file: &SourceFile, report: &mut Report) {
+    let text = file.text();
+    let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..STRICT };
+    let marked = text.strip_prefix('\u{feff}');
+    match parse_to_ast(marked.unwrap_or(text), &CollectOptions::default(), &options) {
+        Ok(parsed) => match parsed.value {
+            None | Some(Value::Object(_)) => {}
+            Some(other) if marked.is_none() => wrong_type(report, &other, "the file", "an object"),
+            Some(_) => drop(report.add(Code::WrongType, None, "the file has to be an object")),
+        },
+        Err(error) if marked.is_none() => say(&error, report),
+        Err(error) => drop(syntax(report, Span::at(0), &error.kind().to_string())),
+    }
+}
+
 /// As [`no_duplicates`], for all that is in an object.
 pub(crate) fn no_duplicates_below(object: &Object<'_>, report: &mut Report) {
     for field in &object.properties {

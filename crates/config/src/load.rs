@@ -33,7 +33,7 @@ use crate::layers::{Format, Place, Places};
 use crate::script::{Listed, ScriptEngine, ScriptLoad};
 use crate::settings;
 use crate::source::SourceFile;
-use crate::trust::{Change, Seal};
+use crate::trust::Seal;
 
 pub use alone::command_hook;
 pub(crate) use closed::closed_for_all;
@@ -399,9 +399,10 @@ impl Loader<'_> {
                 (None, FileState::Untrusted)
             }
             (Layer::Project, Trust::Changed(changes)) => {
-                let code = changes.first().map_or(Code::ChangedSinceTrusted, Change::code);
+                // What has changed is said of the files that have: all gates of the project are closed.
                 let said: Vec<_> = changes.iter().take(5).map(ToString::to_string).collect();
-                self.refuse(source, place, code, &said.join("; "));
+                self.loaded.is_sound = false;
+                self.close(source.path(), place, &said.join("; "));
                 (None, FileState::Changed)
             }
             // Said once for the project, whose gates are closed.

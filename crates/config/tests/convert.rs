@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tollgate_config::convert::{Converted, convert};
+use tollgate_config::convert::{Behind, Converted, convert};
 use tollgate_config::diagnostic::{Diagnostic, Report};
 use tollgate_config::dialect::{self, FileDialect};
 use tollgate_config::source::SourceFile;
@@ -18,9 +18,14 @@ fn of(dialect: Dialect) -> &'static dyn FileDialect {
     dialect::of(dialect).unwrap()
 }
 
+/// Without what closes it, which is the agent's that it is installed into.
+fn plain(call: Behind<'_>) -> String {
+    call.plain()
+}
+
 fn converted(from: Dialect, to: Dialect, file: &Value) -> (Value, Vec<String>) {
     let source = Arc::new(SourceFile::new("hooks.json", file.to_string()));
-    let Converted { text, lost, .. } = convert(of(from), of(to), &source).unwrap();
+    let Converted { text, lost, .. } = convert(of(from), of(to), &source, &plain).unwrap();
     // What comes out is a file of that system without anything to be said of it.
     let mut report = Report::new(Arc::new(SourceFile::new("out.json", text.as_str())));
     let parsed = of(to).parse(&mut report, Layer::User);
@@ -43,22 +48,25 @@ fn claude() -> Value {
 fn of_one_agent_for_another() {
     let (file, lost) = converted(Dialect::Claude, Dialect::Gemini, &claude());
     assert_eq!(lost, Vec::<String>::new());
-    let run = |event: &str, command: &str| {
-        format!("tollgate translate claude gemini --event {event} -- {command}")
+    let run = |event: &str, seconds: u64, command: &str| {
+        format!(
+            "tollgate translate claude gemini --event {event} --deadline {seconds} -- {command}"
+        )
     };
     let expected = json!({"hooks": {
         "BeforeTool": [
             {"matcher": "^(run_shell_command)$", "hooks": [{
-                "type": "command", "name": "PreToolUse #1", "timeout": 5000,
-                "command": run("BeforeTool", "./guard.sh"),
+                "type": "command", "name": "PreToolUse #1", "timeout": 10_000,
+                "command": run("BeforeTool", 5, "./guard.sh"),
             }]},
             {"matcher": "^(write_file|replace|mcp_git_push)$", "hooks": [{
-                "type": "command", "name": "PreToolUse #2",
-                "command": run("BeforeTool", r"'python3 '\''a b.py'\'''"),
+                "type": "command", "name": "PreToolUse #2", "timeout": 605_000,
+                "command": run("BeforeTool", 600, r"'python3 '\''a b.py'\'''"),
             }]},
         ],
         "AfterAgent": [{"hooks": [{
-            "type": "command", "name": "Stop #1", "command": run("AfterAgent", "./done.sh"),
+            "type": "command", "name": "Stop #1", "timeout": 605_000,
+            "command": run("AfterAgent", 600, "./done.sh"),
         }]}],
     }});
     assert_eq!(file, expected);
@@ -76,12 +84,13 @@ fn for_antigravity_and_polytoken() {
     assert_eq!(
         file["PreToolUse-1"]["PreToolUse"][0]["hooks"][0],
         json!({
-            "command": "tollgate translate claude hooks-json --event PreToolUse --directory .. -- ./guard.sh",
-            "timeout": 5,
+            "command": "tollgate translate claude hooks-json --event PreToolUse --directory .. --deadline 5 -- ./guard.sh",
+            "timeout": 10,
         })
     );
     let (file, lost) = converted(Dialect::Claude, Dialect::Polytoken, &claude());
     assert_eq!(lost, ["the time-out of `PreToolUse #1`: polytoken has one for all"]);
+    assert!(file[0]["handler"]["bash"].as_str().unwrap().contains(" --deadline 5 -- "));
     assert_eq!(file[0]["matcher"], "shell_exec");
     assert_eq!(file[0]["event"], "pre_tool_use");
 }
@@ -97,8 +106,8 @@ fn of_antigravity_and_polytoken() {
     assert_eq!(
         file,
         json!({"hooks": {"PreToolUse": [{"matcher": "^(Bash|mcp__docs__.*)$", "hooks": [{
-            "type": "command",
-            "command": "tollgate translate hooks-json claude --event PreToolUse --directory .agents -- ./guard.sh",
+            "type": "command", "onFailure": "block", "timeout": 35,
+            "command": "tollgate translate hooks-json claude --event PreToolUse --directory .agents --deadline 30 -- ./guard.sh",
         }]}]}})
     );
     let polytoken = json!([
@@ -130,6 +139,74 @@ fn what_is_lost_is_said() {
     let (_, lost) = converted(Dialect::Claude, Dialect::Codex, &file);
     assert_eq!(lost.len(), 3, "{lost:?}");
     let broken = Arc::new(SourceFile::new("x.json", "{\"hooks\": {\"Nothing\": []}}"));
-    let said = convert(of(Dialect::Claude), of(Dialect::Codex), &broken).unwrap_err();
+    let said = convert(of(Dialect::Claude), of(Dialect::Codex), &broken, &plain).unwrap_err();
     assert_eq!(said[0].code.id(), "TG023");
+}
+
+#[test]
+fn a_call_tells_whether_it_is_at_a_gate() {
+    let source = Arc::new(SourceFile::new("hooks.json", claude().to_string()));
+    let line = |call: Behind<'_>| format!("{} {} {}", call.event, call.gate, call.to.dialect());
+    for (to, gate, stop) in [
+        (Dialect::Codex, "PreToolUse true codex", "Stop false codex"),
+        (Dialect::Gemini, "BeforeTool true gemini", "AfterAgent false gemini"),
+        (Dialect::HooksJson, "PreToolUse true hooks-json", "Stop false hooks-json"),
+        (Dialect::Polytoken, "pre_tool_use true polytoken", "stop true polytoken"),
+    ] {
+        let Converted { text, .. } = convert(of(Dialect::Claude), of(to), &source, &line).unwrap();
+        assert!(text.contains(gate) && text.contains(stop), "{text}");
+    }
+}
+
+#[test]
+fn what_only_its_own_agent_runs_is_lost_and_the_rest_stays() {
+    for kind in ["prompt", "http", "agent"] {
+        let file = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+            {"type": kind, "prompt": "is it safe?", "url": "http://localhost"},
+            {"type": "command", "command": "./guard.sh"},
+        ]}]}});
+        let (file, lost) = converted(Dialect::Claude, Dialect::Codex, &file);
+        assert_eq!(lost.iter().filter(|lost| lost.contains(&format!("`{kind}`"))).count(), 1);
+        let hooks = &file["hooks"]["PreToolUse"];
+        assert!(hooks[0]["hooks"][0]["command"].as_str().unwrap().ends_with(" ./guard.sh"));
+    }
+}
+
+#[test]
+fn servers_go_by_the_names_that_the_other_agent_has_for_them() {
+    let cases = [
+        ("mcp__.*", Dialect::Codex, Some("^(mcp__.*)$")),
+        ("mcp__git__.*|mcp__.*__write", Dialect::Codex, Some("^(mcp__git__.*|mcp__.*__write.*)$")),
+        ("^mcp__.*__write$", Dialect::Codex, Some("^(mcp__.*__write)$")),
+        ("mcp__.*", Dialect::Gemini, Some("^(mcp_.*)$")),
+        ("mcp__.*__write", Dialect::Gemini, None),
+    ];
+    for (matcher, to, wanted) in cases {
+        let file = json!({"hooks": {"PreToolUse": [
+            {"matcher": matcher, "hooks": [{"type": "command", "command": "./guard.sh"}]},
+        ]}});
+        let (file, lost) = converted(Dialect::Claude, to, &file);
+        let event = if to == Dialect::Gemini { "BeforeTool" } else { "PreToolUse" };
+        let found = file["hooks"][event][0]["matcher"].as_str().map(str::to_owned);
+        assert_eq!(found.as_deref(), wanted, "{matcher}: {lost:?}");
+        assert_eq!(lost.is_empty(), wanted.is_some(), "{matcher}: {lost:?}");
+    }
+}
+
+#[test]
+fn a_file_for_its_own_agent_stays_as_it_is() {
+    let events = [
+        (Dialect::Claude, "Setup"),
+        (Dialect::Codex, "PermissionRequest"),
+        (Dialect::Gemini, "BeforeToolSelection"),
+    ];
+    for (dialect, event) in events {
+        let hook = json!({"type": "command", "command": "./a.sh"});
+        let own = json!({"type": "prompt", "prompt": "safe?"});
+        let file =
+            json!({"hooks": {event: [{"matcher": "x.*", "hooks": [hook, own]}]}, "other": 1});
+        let source = Arc::new(SourceFile::new("hooks.json", format!("{file:#}")));
+        let same = convert(of(dialect), of(dialect), &source, &plain).unwrap();
+        assert_eq!((same.text.as_str(), same.lost.len()), (source.text(), 0), "{dialect}");
+    }
 }

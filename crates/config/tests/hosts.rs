@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::layers::Places;
 use tollgate_config::load::{FileState, Loaded, Setup, load, survey};
 use tollgate_config::trust::Store;
@@ -134,4 +135,32 @@ fn a_project_is_where_the_hooks_of_an_agent_are() {
     assert_eq!(Places::project_of(&root.join("app/inner/deep")), root.join("app"));
     write(&root, "app/inner/.claude/settings.json", HOOK);
     assert_eq!(Places::project_of(&root.join("app/inner/deep")), root.join("app/inner"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_may_have_had_hooks() {
+    let files = [".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"];
+    for (file, text) in
+        files.iter().flat_map(|file| [(file, "{"), (file, "[]"), (file, "nonsense")])
+    {
+        for layer in ["home", "project"] {
+            let temporary = tempfile::tempdir().unwrap();
+            let root = fs::canonicalize(temporary.path()).unwrap();
+            fs::create_dir_all(root.join("project")).unwrap();
+            write(&root, &format!("{layer}/{file}"), text);
+            let places = Places::below(&root);
+            let state = || {
+                let loaded = load(&Setup::new(places.clone()));
+                let said = loaded.diagnostics.iter().any(Diagnostic::is_error);
+                assert!(said, "{layer}/{file} {text}: {:?}", loaded.diagnostics);
+                (loaded.files[0].state, loaded.is_sound)
+            };
+            if layer == "project" {
+                // Nobody has said that what it was to forbid is to be forbidden.
+                assert_eq!(state(), (FileState::Untrusted, true), "{file} {text}");
+                trust(&places);
+            }
+            assert_eq!(state(), (FileState::Broken, false), "{layer}/{file} {text}");
+        }
+    }
 }

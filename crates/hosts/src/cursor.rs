@@ -306,7 +306,9 @@ fn flat(event: &HostEvent, mut input: Args) -> Args {
         _ => {
             let name = input.get("tool_name").and_then(Value::as_str).unwrap_or_default();
             let name = match event.name {
-                "beforeMCPExecution" if !name.starts_with(MCP) => format!("{MCP}{name}"),
+                "beforeMCPExecution" if !name.is_empty() && !name.starts_with(MCP) => {
+                    format!("{MCP}{name}")
+                }
                 _ => name.to_owned(),
             };
             (name, input.remove("tool_input").unwrap_or_default())

@@ -202,9 +202,10 @@ impl<'a> Fields<'a> {
         of: impl Fn(ToolCall) -> AnyEvent,
     ) -> Result<Vec<Part>, WireError> {
         let names = self.names;
-        let name = self.text(names.tool).filter(|name| !name.is_empty());
-        let name =
-            name.ok_or_else(|| self.missing(event, names.tool.first().unwrap_or(&"tool")))?;
+        let name = self.get(names.tool).and_then(Value::as_str).filter(|name| !name.is_empty());
+        let name = name
+            .ok_or_else(|| self.missing(event, names.tool.first().unwrap_or(&"tool")))?
+            .to_owned();
         let input = self.get(names.input).cloned().unwrap_or_else(|| Map::new().into());
         // Some write their own object once more as a text.
         let input = match &input {
@@ -216,6 +217,12 @@ impl<'a> Fields<'a> {
             Some(tool) => tools::translate(self.host, tool, &name, &input, cwd),
             None => vec![self.other_call(&name, &input)],
         };
+        // What has happened is told as far as it can be; what is about to happen has to be understood.
+        if let (Kind::ToolPre, Some(tool)) = (event.kind, tool)
+            && let Some(lacking) = tools::lacking(tool, &input, &calls)
+        {
+            return Err(self.missing(event, &format!("{name}.{lacking}")));
+        }
         let finished = |call: ToolCall| {
             let call = ToolCall {
                 id: self.text(names.call),
@@ -245,7 +252,10 @@ impl<'a> Fields<'a> {
     }
 
     fn missing(&self, event: &HostEvent, field: &str) -> WireError {
-        WireError::new(format!("{}: `{}` came without `{field}`", self.host.title, event.name))
+        WireError::new(format!(
+            "the payload is not understood: `{}` of {} came without `{field}`",
+            event.name, self.host.title
+        ))
     }
 }
 

@@ -320,7 +320,7 @@ impl Host {
         let mut known: Vec<_> = self.events.iter().map(|event| event.name).collect();
         known.dedup();
         WireError::new(format!(
-            "Tollgate knows no event `{}` of {}: it knows {}",
+            "the event `{}` of {} is not known: those that are known are {}",
             name.chars().take(80).collect::<String>(),
             self.title,
             known.join(", ")

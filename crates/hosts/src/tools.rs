@@ -125,6 +125,25 @@ pub(crate) fn translate(
     calls.into_iter().map(finished).collect()
 }
 
+/// The host's name for what a call cannot do without, where it is not there: the command of one that
+/// runs something, the path or the patch of one that writes. Without it nobody knows what would happen.
+pub(crate) fn lacking(tool: &HostTool, input: &Value, calls: &[ToolCall]) -> Option<&'static str> {
+    let known = tools::lookup(tool.tool)?;
+    if !matches!(known.access, tools::Access::Execute | tools::Access::Write) {
+        return None;
+    }
+    if let Shape::Patch(text) = tool.shape {
+        let patch = arguments(tool, input);
+        let is_there = patch.get(text).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
+        return (!is_there).then_some(text);
+    }
+    let needed = known.args.iter().filter(|arg| arg.required).find(|arg| {
+        let own = calls.iter().filter(|call| call.name == known.name);
+        !own.clone().all(|call| call.args.get(arg.name).is_some_and(Value::is_string))
+    })?;
+    tool.theirs(needed.name).or(Some(needed.name))
+}
+
 /// What a tool is called with. A host that hands over no more than a text means its first argument.
 fn arguments(tool: &HostTool, input: &Value) -> Args {
     match (input, tool.shape) {

@@ -145,7 +145,9 @@ fn flat(event: &HostEvent, input: &Args) -> Args {
         _ if tool_of(event.name) == SERVERS => {
             let text = |name: &str| told(name).and_then(Value::as_str).unwrap_or_default();
             let (server, tool) = (text("mcp_server_name"), text("mcp_tool_name"));
-            put("tool_name", Some(&format!("{server}/{tool}").into()));
+            if !tool.is_empty() {
+                put("tool_name", Some(&format!("{server}/{tool}").into()));
+            }
             put("tool_input", told("mcp_tool_arguments"));
             put("tool_response", told("mcp_result"));
             if !server.is_empty() {

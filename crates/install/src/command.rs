@@ -108,29 +108,18 @@ impl Call {
         let timeout = target.short.iter().find(|(name, _)| name.is_empty() || *name == event);
         let timeout = timeout.map_or(PATIENCE, |(_, seconds)| *seconds);
         let deadline = if timeout > 2 * MARGIN { timeout - MARGIN } else { (timeout / 2).max(1) };
-        let written = program.to_str().filter(|text| !text.contains(['\n', '\r', '\0']));
-        let program = match written {
-            Some(text) if program.is_absolute() || is_bare(text) => text.to_owned(),
-            _ => return Err(InstallError::Program(program.to_path_buf())),
-        };
+        let program = written(program)?;
         let seconds = deadline.to_string();
         let arguments = ["hook", target.name, "--event", event, "--deadline", &seconds];
         let arguments = arguments.map(str::to_owned).to_vec();
-        let script = match (registration.gate, target.refusing) {
-            (false, _) => vec![SILENT.to_owned()],
-            (true, Refusing::Exit) => vec![REFUSING.to_owned()],
-            (true, Refusing::ItsWay) => its_way(target, event),
-        };
+        let script = script(Some(target), registration);
         let matcher = registration.all_tools.then(|| "*".to_owned());
         Ok(Self { registration, program, arguments, timeout, deadline, matcher, script })
     }
 
     /// As one line for a shell.
     pub(crate) fn line(&self) -> String {
-        let script = self.script.iter().map(String::as_str);
-        let words = [SHELL, "-c"].into_iter().chain(script).chain([&*self.program]);
-        let words = words.chain(self.arguments.iter().map(String::as_str));
-        words.map(words::quote).collect::<Vec<_>>().join(" ")
+        line(&self.script, &self.program, &self.arguments)
     }
 }
 
@@ -138,6 +127,57 @@ impl Call {
 fn is_bare(program: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.+".contains(c);
     program.starts_with(|c: char| c.is_ascii_alphanumeric()) && program.chars().all(is_plain)
+}
+
+/// A line for a host's shell that runs this program with these arguments as its hook, and in which a
+/// program that is missing or gives no answer is as closed as in what [`install`](crate::install) writes.
+/// For a host that nothing is installed into, exit code 2 is the refusal.
+///
+/// ```
+/// use std::path::Path;
+/// use tollgate_install::{Registration, closed_line};
+///
+/// let arguments = ["translate".to_owned()];
+/// let gate = Registration::gate("PreToolUse");
+/// let line = closed_line("codex", Path::new("/usr/bin/tollgate"), gate, &arguments)?;
+/// assert!(line.starts_with("/bin/sh -c ") && line.ends_with(" /usr/bin/tollgate translate"));
+/// # Ok::<(), tollgate_install::InstallError>(())
+/// ```
+pub fn closed_line(
+    host: &str,
+    program: &Path,
+    registration: Registration,
+    arguments: &[String],
+) -> Result<String, InstallError> {
+    let script = script(Target::by_name(host).ok(), registration);
+    Ok(line(&script, &written(program)?, arguments))
+}
+
+/// A program's path as it can stand in any file.
+fn written(program: &Path) -> Result<String, InstallError> {
+    let written = program.to_str().filter(|text| !text.contains(['\n', '\r', '\0']));
+    match written {
+        Some(text) if program.is_absolute() || is_bare(text) => Ok(text.to_owned()),
+        _ => Err(InstallError::Program(program.to_path_buf())),
+    }
+}
+
+/// What stands between a host's shell and the program.
+fn script(target: Option<&Target>, registration: Registration) -> Vec<String> {
+    match target {
+        _ if !registration.gate => vec![SILENT.to_owned()],
+        Some(target) if matches!(target.refusing, Refusing::ItsWay) => {
+            its_way(target, registration.event)
+        }
+        _ => vec![REFUSING.to_owned()],
+    }
+}
+
+fn line(script: &[String], program: &str, arguments: &[String]) -> String {
+    let script = script.iter().map(String::as_str);
+    let words = [SHELL, "-c"].into_iter().chain(script).chain([program]);
+    let words = words.chain(arguments.iter().map(String::as_str));
+    words.map(words::quote).collect::<Vec<_>>().join(" ")
 }
 
 /// A refusal in the host's own way, and the script that gives it.

@@ -8,6 +8,7 @@
 
 use serde_json::{Map, Number, Value};
 use tollgate_core::Kind;
+use tollgate_core::event::Answers;
 use tollgate_core::extra::Additions;
 use tollgate_core::neutral::Neutral;
 use tollgate_core::patch::Rewrite;
@@ -48,6 +49,29 @@ const fn changeable(kind: Kind) -> &'static [&'static str] {
         Kind::ModelPre | Kind::SessionStart => &["context"],
         _ => &[],
     }
+}
+
+/// What a script can answer to an event.
+///
+/// ```
+/// use tollgate_core::Kind;
+///
+/// let answers = tollgate_starlark::answers(Kind::ToolPre);
+/// assert_eq!(answers.verdicts, ["none", "ask", "deny"]);
+/// assert_eq!(answers.rewrites, Some("args"));
+/// ```
+pub fn answers(kind: Kind) -> Answers {
+    let mut answers = kind.answers();
+    let can_change = |field: &str| changeable(kind).contains(&field);
+    answers.verdicts.retain(|name| match *name {
+        "none" => true,
+        "ask" => asked(kind, String::new()).is_ok(),
+        "recover" => can_change("result"),
+        name => name == refusal(kind).name(),
+    });
+    answers.additions.retain(|name| can_change(name));
+    answers.rewrites = answers.rewrites.filter(|field| can_change(field));
+    answers
 }
 
 /// What `modify(patch)` is, in neutral form.

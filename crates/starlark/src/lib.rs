@@ -24,6 +24,7 @@ pub mod testing;
 mod tools;
 pub mod worker;
 
+pub use answer::answers;
 pub use engine::{DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, MEMORY, STEPS, Starlark};
 pub use tools::{HookTools, ToolRequest};
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tollgate_core::Kind;
 use tollgate_hosts::{Form, Forms, Host, HostEvent};
 
-use crate::out::{Out, Table, styles};
+use crate::out::{Out, Table, styles, width, wrapped};
 
 #[derive(Serialize)]
 struct Row {
@@ -13,16 +13,23 @@ struct Row {
     of_host: HostEvent,
 }
 
+#[derive(Serialize)]
+struct Rows {
+    host: &'static str,
+    events: Vec<Row>,
+}
+
 pub(super) fn tell(host: &Host, json: bool, out: &mut Out) {
     if json {
         let row = |event: &HostEvent| Row { event: event.kind, of_host: *event };
-        out.json(&host.events.iter().map(row).collect::<Vec<_>>());
+        let events: Vec<_> = host.events.iter().map(row).collect();
+        out.json(&Rows { host: host.name, events });
         return;
     }
     out.line(format!("{0}{1}{0:#}", styles::HEADING, host.title));
     out.line("");
     let mut table = Table::default();
-    table.row(["EVENT", "NAME", "REFUSE", "ASK", "ALLOW", "REWRITE", "CONTEXT", "GO ON"]);
+    table.row(["EVENT", "NAME", "REFUSE", "ASK", "ALLOW", "REWRITE", "TEXT", "GO ON"]);
     for HostEvent { name, kind, gate, registered, forms } in host.events {
         let Forms { refuse, ask, allow, rewrite, context, resume } = forms;
         let mark = if *gate { "!" } else { "" };
@@ -33,18 +40,19 @@ pub(super) fn tell(host: &Host, json: bool, out: &mut Out) {
     }
     out.lines(&table);
     out.line("");
-    out.line("yes: the agent does it; told: the new result is told as the reason of a refusal;");
-    out.line("terminal: it does it where it runs at a terminal, and is refused this elsewhere;");
-    out.line(
-        "refused: it cannot, so the action is refused, with what to do instead; lost: it cannot,",
-    );
-    out.line(
-        "and the action goes on; -: no hook can say this here; !: refused where Tollgate cannot",
-    );
-    out.line("decide; (name): understood, and not asked for by `tollgate install`.");
+    out.line("yes: the agent does it; told: the new result is told as the reason of a");
+    out.line("refusal; terminal: it does it where it runs at a terminal, and is refused this");
+    out.line("elsewhere; beside: what happened stays, and the model is told why it should not;");
+    out.line("refused: it cannot, so the action is refused, with what to do instead; lost: it");
+    out.line("cannot, and the action goes on; -: no hook can say this here; !: refused where");
+    out.line("Tollgate cannot decide; (name): understood, and not asked for by");
+    out.line("`tollgate install`; TEXT: for the model.");
     if !host.other_events.is_empty() {
         out.line("");
-        out.line(format!("Not passed to hooks: {}", host.other_events.join(", ")));
+        let others = format!("Not passed to hooks: {}", host.other_events.join(", "));
+        for line in wrapped(&others, width()) {
+            out.line(line);
+        }
     }
 }
 

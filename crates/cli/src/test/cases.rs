@@ -7,6 +7,8 @@ use std::time::Duration;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
 use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::layers::{Format, Place, Places, named};
 use tollgate_config::load::Setup;
@@ -22,11 +24,13 @@ use crate::fire::Report;
 /// A file, as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct File<'t> {
     /// Hook files, relative to this one; without, the project's.
     #[serde(default)]
     hooks: Vec<PathBuf>,
-    cases: Vec<Case>,
+    /// Each for itself: what is wrong with one says nothing of the others.
+    #[serde(borrow)]
+    cases: Vec<&'t RawValue>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -67,7 +71,8 @@ pub(super) fn run(engine: &Starlark, file: &CaseFile) -> Outcome {
 }
 
 fn run_all(engine: &Starlark, file: &CaseFile, outcome: &mut Outcome) -> Result<(), String> {
-    let File { hooks, cases } = read(&file.path)?;
+    let text = read(&file.path)?;
+    let File { hooks, cases } = parsed(&text)?;
     if cases.is_empty() {
         return Err("it has no cases".to_owned());
     }
@@ -88,29 +93,44 @@ fn run_all(engine: &Starlark, file: &CaseFile, outcome: &mut Outcome) -> Result<
         return Err(format!("a hook does not load: {}", Diagnostic::line(error)));
     }
     outcome.coverage = Coverage::of(&ready);
-    for (place, case) in cases.iter().enumerate() {
-        let name =
-            if case.name.is_empty() { format!("case {}", place + 1) } else { case.name.clone() };
-        let failure = failure(&ready, case, &mut outcome.coverage);
-        outcome.tests.push(Tested { name, line: None, failure });
+    for (place, raw) in cases.iter().enumerate() {
+        let begin = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let line = text.get(..begin).map_or(1, |before| 1 + before.matches('\n').count());
+        let (name, line, failure) = match serde_json::from_str::<Case>(raw.get()) {
+            Ok(case) => (case.name.clone(), line, failure(&ready, &case, &mut outcome.coverage)),
+            Err(error) => {
+                let said = error.to_string();
+                let said = said.split(" at line ").next().unwrap_or(&said);
+                let line = line + error.line().saturating_sub(1);
+                (String::new(), line, Some(format!("it is no case: {said}")))
+            }
+        };
+        let name = if name.is_empty() { format!("case {}", place + 1) } else { name };
+        let line = u32::try_from(line).ok();
+        outcome.tests.push(Tested { name, line, failure });
     }
     Ok(())
 }
 
-fn read(path: &Path) -> Result<File, String> {
+fn read(path: &Path) -> Result<String, String> {
     let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
     if size > LARGEST {
         return Err(format!("it has {size} bytes, and {} MiB are allowed", LARGEST >> 20));
     }
-    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let value: Value =
-        serde_json::from_str(&text).map_err(|error| format!("it is not valid JSON: {error}"))?;
-    // A bare list is a list of cases.
-    let value = match value {
-        Value::Array(cases) => serde_json::json!({ "cases": cases }),
-        other => other,
+    fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+fn parsed(text: &str) -> Result<File<'_>, String> {
+    let told = |error: serde_json::Error| match error.classify() {
+        Category::Data => format!("it is no case file: {error}"),
+        _ => format!("it is not valid JSON: {error}"),
     };
-    serde_json::from_value(value).map_err(|error| format!("it is no case file: {error}"))
+    // A bare list is a list of cases.
+    if text.trim_start().starts_with('[') {
+        let cases = serde_json::from_str(text).map_err(told)?;
+        return Ok(File { hooks: Vec::new(), cases });
+    }
+    serde_json::from_str(text).map_err(told)
 }
 
 fn places(hooks: &[PathBuf], file: &CaseFile) -> Result<Vec<Place>, String> {

@@ -15,6 +15,8 @@ pub(super) struct Meant {
     pub(super) tools: Vec<&'static str>,
     /// Servers, each with a tool or with all of them.
     pub(super) servers: Vec<(String, Option<String>)>,
+    /// Expressions for tools of servers.
+    pub(super) expressions: Vec<String>,
     /// Names that nobody knows.
     pub(super) others: Vec<String>,
     /// A part of which it cannot be told all that it means.
@@ -49,13 +51,26 @@ pub(super) fn of(from: &dyn FileDialect, hook: &FileHook) -> Option<Meant> {
             })
     };
     let known: Vec<_> = tools::TABLE.iter().map(|tool| tool.name).filter(asks_for).collect();
-    let mut meant = Meant { tools: known, servers: Vec::new(), others: Vec::new(), unclear: None };
+    let mut meant = Meant {
+        tools: known,
+        servers: Vec::new(),
+        expressions: Vec::new(),
+        others: Vec::new(),
+        unclear: None,
+    };
     let inner = written.trim_start_matches('^').trim_end_matches('$');
     let inner = inner.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(inner);
     for part in inner.split(['|', ',']).map(str::trim).filter(|part| !part.is_empty()) {
-        let part = part.trim_start_matches('^').trim_end_matches('$');
+        let (part, is_whole) = match part.trim_start_matches('^') {
+            part if part.ends_with('$') => (part.trim_end_matches('$'), true),
+            part => (part, written.ends_with('$')),
+        };
         if let Some(server) = server(from, part) {
             meant.servers.push(server);
+        } else if !is_plain(part) && is_of_servers(from, part) {
+            // It is looked for in a name, which may go on behind it.
+            let end = if is_whole || part.ends_with(".*") { "" } else { ".*" };
+            meant.expressions.push(format!("{part}{end}"));
         } else if !is_plain(part) {
             meant.unclear = Some(written.clone());
         } else if !is_known(from, part) {
@@ -91,6 +106,15 @@ fn is_known(from: &dyn FileDialect, name: &str) -> bool {
         Some(host) => host.knows_tool(name),
         None => tools::lookup(name).is_some() || names::foreign_tool(name).is_some(),
     }
+}
+
+/// Whether an expression is about tools of servers and no others.
+fn is_of_servers(from: &dyn FileDialect, part: &str) -> bool {
+    let host = HOSTS.iter().find(|host| host.dialect_of() == from.dialect());
+    host.is_some_and(|host| {
+        let prefix = host.host().mcp.prefix;
+        !prefix.is_empty() && part.starts_with(prefix) && !part.contains(['(', '^', '$', '\\'])
+    })
 }
 
 /// The server and the tool that a part of a matcher names.

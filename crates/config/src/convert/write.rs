@@ -57,6 +57,21 @@ pub(super) fn server(to: &dyn FileDialect, server: &str, tool: Option<&str>) -> 
     }
 }
 
+/// An expression for tools of servers, in the words of another system: where that names them alike, or
+/// where all of them are meant.
+pub(super) fn expression(
+    from: &dyn FileDialect,
+    to: &dyn FileDialect,
+    expression: &str,
+) -> Option<String> {
+    let (from, to) = (host(from)?.host().mcp, host(to)?.host().mcp);
+    if from == to {
+        return Some(expression.to_owned());
+    }
+    let is_all = matches!(expression.strip_prefix(from.prefix)?, ".*" | ".+");
+    (is_all && !to.prefix.is_empty()).then(|| format!("{}.*", to.prefix))
+}
+
 fn native(to: &dyn FileDialect, call: ToolCall) -> Option<String> {
     let input = to.encode_event(ToolPre { call }.view(), &SessionInfo::default())?;
     input.get("tool_name").and_then(Value::as_str).map(str::to_owned)
@@ -93,8 +108,8 @@ fn of_host(host: &HostDialect, entries: &[Entry]) -> Value {
             if entry.in_background {
                 put("async", true.into());
             }
-            if let Some(when) = &entry.when {
-                put("if", when.clone().into());
+            if entry.gate {
+                put("onFailure", "block".into());
             }
             if let Some(description) = &entry.description {
                 put("description", description.clone().into());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use super::{Diagnostic, Severity};
 use crate::source::{SourceFile, Span};
@@ -49,9 +49,19 @@ pub fn render_as(diagnostic: &Diagnostic, path: &str, colours: Colours) -> Strin
     let mut group = Group::with_title(title);
     let windows = windows(diagnostic);
     for Window { part, annotations } in &windows {
-        let text = diagnostic.file.text().get(part.clone()).unwrap_or_default();
-        let mut snippet =
-            Snippet::source(text).line_start(diagnostic.file.line(part.start) as usize).path(path);
+        let file = &*diagnostic.file;
+        let text = file.text().get(part.clone()).unwrap_or_default();
+        let line = file.line(part.start);
+        let mut snippet = Snippet::source(text).line_start(line as usize);
+        if part.start == file.begin_of(line) {
+            snippet = snippet.path(path);
+        } else {
+            // The columns of what is shown are not those of the line.
+            let mark = annotations.first().map_or(0, |(range, _)| range.start);
+            let at = file.position(part.start + mark);
+            let origin = Origin::path(path).line(at.line as usize).char_column(at.column as usize);
+            group = group.element(origin);
+        }
         for (range, label) in annotations {
             let kind =
                 if label.is_some() { AnnotationKind::Context } else { AnnotationKind::Primary };
@@ -64,7 +74,7 @@ pub fn render_as(diagnostic: &Diagnostic, path: &str, colours: Colours) -> Strin
         group = group.element(snippet);
     }
     if windows.is_empty() {
-        group = group.element(annotate_snippets::Origin::path(path));
+        group = group.element(Origin::path(path));
     }
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(help));
@@ -125,4 +135,28 @@ fn lines_around(file: &SourceFile, span: Span) -> Range<usize> {
 fn boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|place| text.is_char_boundary(*place)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::diagnostic::{Code, Report};
+
+    #[test]
+    fn a_place_far_into_a_line_has_its_own_column() {
+        let text = format!("{{\n\"ä\": \"{}\"}}\n", "x".repeat(500));
+        let file = Arc::new(SourceFile::new("hooks.json", text.as_str()));
+        for start in [9, 30, 150, 200, 260, 400] {
+            let mut report = Report::new(Arc::clone(&file));
+            report.add(Code::Syntax, Span { start, end: start + 3 }, "here");
+            let diagnostic = &report.into_diagnostics()[0];
+            let at = file.position(start);
+            let shown = render(diagnostic, Colours::None);
+            let wanted = format!("--> hooks.json:{}:{}\n", at.line, at.column);
+            assert!(shown.contains(&wanted), "{wanted}{shown}");
+            assert!(shown.contains("^^^"), "{shown}");
+        }
+    }
 }

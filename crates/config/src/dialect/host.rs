@@ -30,7 +30,7 @@ pub use condition::Condition;
 use super::{
     Call, Codec, Cwd, Decoded, EventName, FileDialect, Home, HookFile, Output, Shell, WireError,
 };
-use crate::diagnostic::Report;
+use crate::diagnostic::{Report, Severity};
 use crate::read::read;
 
 /// The hook files of an agent.
@@ -167,7 +167,11 @@ impl HostDialect {
 
 impl FileDialect for HostDialect {
     fn parse(&self, report: &mut Report, layer: Layer) -> Option<HookFile> {
-        file::parse(self, report, layer)
+        file::parse(self, report, layer, Severity::Error)
+    }
+
+    fn parse_in_part(&self, report: &mut Report, layer: Layer) -> Option<HookFile> {
+        file::parse(self, report, layer, Severity::Warning)
     }
 
     fn home(&self) -> Home {

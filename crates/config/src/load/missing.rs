@@ -11,6 +11,7 @@ use super::trusted::Trust;
 use super::{FileState, LoadedFile, Loader};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::SourceFile;
+use crate::trust::Change;
 
 impl Loader<'_> {
     /// Files of the project that were trusted and are gone: what they guarded is guarded no more.
@@ -27,10 +28,12 @@ impl Loader<'_> {
             self.loaded.files.iter().map(|file| file.path.clone()).collect();
         for change in changes {
             let path = root.join(&change.path);
-            let Some(place) = self.setup.places.place_of(&path) else { continue };
-            if place.layer != Layer::Project || there.contains(&path) {
+            let place = self.setup.places.place_of(&path);
+            let place = place.filter(|it| it.layer == Layer::Project && !there.contains(&path));
+            let Some(place) = place else {
+                self.changed(path, change);
                 continue;
-            }
+            };
             let source = Arc::new(SourceFile::new(&path, ""));
             self.refuse(&source, &place, change.code(), &change.to_string());
             self.loaded.files.push(LoadedFile {
@@ -41,6 +44,17 @@ impl Loader<'_> {
                 hooks: 0,
             });
         }
+    }
+
+    /// Says of a file that it is not what was trusted.
+    fn changed(&mut self, path: PathBuf, change: &Change) {
+        // That is said already, with what follows from it.
+        if self.setup.places.settings().project.as_ref() == Some(&path) {
+            return;
+        }
+        let said = Diagnostic::of_file(path, change.code(), change.to_string())
+            .help("look at what has changed, then trust it again: `tollgate trust`");
+        self.loaded.diagnostics.push(said);
     }
 
     /// The project's settings, where nobody has trusted them, or where they are all that was.

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tollgate_hosts::{ALL, by_name};
+use tollgate_core::Kind;
+use tollgate_core::tools::{self, Access};
+use tollgate_hosts::{ALL, HostTool, by_name};
 
 /// Each recorded payload: its host, its event, and what it is.
 fn recorded() -> Vec<(&'static str, String, Value)> {
@@ -40,6 +42,60 @@ const NEEDED: &[&str] = &[
     "userPromptSubmit",
 ];
 
+const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs"];
+
+/// What no gate lets pass: a tool without a name, and one that runs or writes without saying what.
+#[test]
+fn a_call_that_is_not_understood_is_refused() {
+    let inputs = [
+        json!(["rm -rf x"]),
+        json!({"cmd": "rm -rf x"}),
+        json!({"command": ["rm", "x"], "path": 7}),
+        json!(null),
+        json!({}),
+        json!(3),
+    ];
+    for host in ALL {
+        let writes = |tool: &&HostTool| {
+            let access = tools::lookup(tool.tool).map(|tool| tool.access);
+            matches!(access, Some(Access::Execute | Access::Write))
+        };
+        for event in host.events.iter().filter(|event| event.kind == Kind::ToolPre) {
+            for tool in host.tools.iter().filter(writes) {
+                for input in &inputs {
+                    let told = called(&json!(tool.native), input);
+                    let read = host.read(Some(event.name), told);
+                    let is_other = host.name == "windsurf" && !event.name.ends_with(tool.native)
+                        || host.name == "cursor" && event.name != "preToolUse"
+                        // It has lists of commands, and more than one form for each.
+                        || host.name == "cline"
+                            && tool.native == "run_commands"
+                            && (input.is_array() || input.is_object());
+                    match read {
+                        Err(error) => assert!(error.message.contains("not understood"), "{error}"),
+                        Ok(read) => assert!(is_other, "{host:?} {} {input}: {read:?}", tool.native),
+                    }
+                }
+            }
+            for name in [json!(5), json!(null), json!(""), json!(["Bash"])] {
+                let read = host.read(Some(event.name), called(&name, &json!({"command": "ls"})));
+                let is_named = host.name == "windsurf" && event.name == "pre_read_code"
+                    || host.name == "cursor" && !event.name.ends_with("Use");
+                assert!(read.is_err() || is_named, "{host:?} {} {name}", event.name);
+            }
+        }
+    }
+}
+
+/// A call as any of them tells it.
+fn called(tool: &Value, input: &Value) -> Value {
+    json!({
+        "session_id": "1", "cwd": "/w", "tool_name": tool, "toolName": tool,
+        "tool_input": input, "toolArgs": input, "tool_call": {"name": tool, "input": input},
+        "tool_info": input,
+    })
+}
+
 #[test]
 fn fields_that_are_missing_or_of_another_type_do_no_harm() {
     for (name, event, input) in recorded() {
@@ -56,7 +112,12 @@ fn fields_that_are_missing_or_of_another_type_do_no_harm() {
                 }
                 object.insert("not_known".to_owned(), json!([{"a": null}]));
                 let read = host.read(Some(&event), input);
-                assert!(read.is_ok(), "{name} {event}: {field} = {value:?}: {read:?}");
+                if let Err(error) = &read {
+                    // Without its arguments nobody knows what a call is about to do.
+                    let is_call = host.event(&event).unwrap().kind == Kind::ToolPre;
+                    assert!(is_call && INPUT.contains(&field.as_str()), "{name} {event} {field}");
+                    assert!(error.message.contains("not understood"), "{error}");
+                }
             }
         }
     }
@@ -82,7 +143,8 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Nothing that a tool is called with makes a host panic, and the call is never lost.
+    /// Nothing that a tool is called with makes a host panic, and the call is never lost: it is read, or
+    /// refused.
     #[test]
     fn any_input_of_any_tool_is_a_call(input in any_json()) {
         for host in ALL {
@@ -103,6 +165,8 @@ proptest! {
                     let read = host.read(Some(event.name), told);
                     if let Ok(Some(incoming)) = read {
                         prop_assert!(!incoming.parts.is_empty());
+                    } else if let Err(error) = &read {
+                        prop_assert!(error.message.contains("not understood"), "{tool}: {error}");
                     } else {
                         prop_assert!(host.name == "windsurf", "{} {}: {read:?}", host.name, tool);
                     }

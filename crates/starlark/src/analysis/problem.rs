@@ -136,7 +136,16 @@ pub(crate) fn syntax(error: &starlark_syntax::Error, text: &str) -> Problem {
     }
     let message =
         match said.strip_prefix("unexpected ").and_then(|it| it.rsplit_once(", expected ")) {
-            Some((got, wanted)) => format!("unexpected {}, expected {}", token(got), token(wanted)),
+            Some((got, wanted)) => {
+                let got = match got {
+                    "new line" => "the line ends here".to_owned(),
+                    "end of file" => "the script ends here".to_owned(),
+                    "new indentation block" => "an indented block begins here".to_owned(),
+                    "end of indentation block" => "the indented block ends here".to_owned(),
+                    other => format!("unexpected {}", token(other)),
+                };
+                format!("{got}, expected {}", token(wanted))
+            }
             None => lower_first(said),
         };
     if said == "tabs are not allowed" {

@@ -17,14 +17,26 @@ use crate::json::{self, as_array, as_bool, as_object, as_text, name_span, span};
 use crate::names;
 use crate::source::Span;
 
-pub(super) fn parse(dialect: &HostDialect, report: &mut Report, layer: Layer) -> Option<HookFile> {
+/// Reads a file. `others` is how bad a handler is that nobody but the agent can run.
+pub(super) fn parse(
+    dialect: &HostDialect,
+    report: &mut Report,
+    layer: Layer,
+    others: Severity,
+) -> Option<HookFile> {
     let file = Arc::clone(report.file());
-    // Most of these files have no hooks, and then they need not even be JSON.
-    if !file.text().contains("hooks") {
-        return Some(HookFile::default());
+    // Most of these files have no hooks. Then it is not our business how they are written, as long as
+    // they can be read: of one that cannot, nobody knows whether it was to have hooks.
+    if !["hooks", "\\u"].iter().any(|sign| file.text().contains(sign)) {
+        json::check_settings(&file, report);
+        return (!report.has_errors()).then(HookFile::default);
     }
     let root = if dialect.form.comments {
-        json::parse_with_comments(&file, report)?
+        match json::parse_with_comments(&file, report) {
+            // Nothing but comments.
+            None if !report.has_errors() => return Some(HookFile::default()),
+            root => root?,
+        }
     } else {
         json::parse(&file, report)?
     };
@@ -35,7 +47,8 @@ pub(super) fn parse(dialect: &HostDialect, report: &mut Report, layer: Layer) ->
     if is_off(dialect, root) {
         return Some(HookFile::default());
     }
-    let mut reader = Reader { dialect, report, layer, hooks: Vec::new(), off: disabled(root) };
+    let off = disabled(root);
+    let mut reader = Reader { dialect, report, layer, others, hooks: Vec::new(), off };
     let mut tables = root.properties.iter().filter(|field| field.name.as_str() == "hooks");
     if let Some(first) = tables.next() {
         reader.table(&first.value);
@@ -82,6 +95,7 @@ pub(super) struct Reader<'r> {
     pub(super) dialect: &'r HostDialect,
     pub(super) report: &'r mut Report,
     pub(super) layer: Layer,
+    pub(super) others: Severity,
     hooks: Vec<FileHook>,
     /// The names of hooks that are switched off.
     off: Vec<String>,

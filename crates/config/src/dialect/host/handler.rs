@@ -36,7 +36,7 @@ impl Reader<'_> {
             let message = format!(
                 "handlers of type `{kind}` are run by {title} alone: Tollgate cannot ask this one"
             );
-            self.report.add(Code::UnknownHandlerType, span(value), message)
+            self.report.add(Code::UnknownHandlerType, span(value), message).severity(self.others)
         } else {
             let message = format!("there are no handlers of type `{kind}`");
             self.report.add(Code::UnknownHandlerType, span(value), message)

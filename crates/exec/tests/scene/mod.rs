@@ -99,7 +99,8 @@ impl Drop for Scene {
         eventually("no child is left", || children().is_empty());
         self.executor = Executor::new(1);
         eventually("the threads are gone", || executor_threads() == 0);
-        eventually("all descriptors are closed", || open_fds() == self.fds);
+        // Fewer where something of a test before was still being closed when they were counted.
+        eventually("all descriptors are closed", || open_fds() <= self.fds);
     }
 }
 

@@ -72,7 +72,8 @@ impl Drop for Stage {
         self.workers = None;
         eventually("no child is left", || children().is_empty());
         eventually("the thread is gone", || executor_threads() == 0);
-        eventually("all descriptors are closed", || open_fds() == self.fds);
+        // Fewer where something of a test before was still being closed when they were counted.
+        eventually("all descriptors are closed", || open_fds() <= self.fds);
     }
 }
 

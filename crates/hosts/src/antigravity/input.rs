@@ -99,8 +99,8 @@ fn call(
     let told = input.get("toolCall").and_then(Value::as_object);
     let Some((told, name)) = told.and_then(|told| Some((told, text(told, "name")?))) else {
         return Err(WireError::new(format!(
-            "{}: `{}` came without `toolCall`",
-            host.title, event.name
+            "the payload is not understood: `{}` of {} came without `toolCall`",
+            event.name, host.title
         )));
     };
     let session = session(input);

@@ -143,9 +143,11 @@ fn calls_of_polytoken() {
         assert_eq!(touched(&incoming), [expected], "{name}");
         assert_eq!(calls(&incoming)[0].native_name(), name);
     }
-    // An edit of which nobody knows the file is one that no guard of paths lets pass.
-    let incoming = gate("file_edit_block", json!({"where": "a"}));
-    assert!(tools::paths(calls(&incoming)[0]).is_err());
+    // An edit of which nobody knows the file is one that nobody lets pass.
+    let edit =
+        json!({"event": "pre_tool_use", "tool_name": "file_edit_block", "input": {"where": "a"}});
+    let refused = host("polytoken").read(None, edit).unwrap_err();
+    assert!(refused.message.contains("not understood"), "{refused}");
     let nameless = json!({"event": "pre_tool_use", "input": {}});
     assert!(host("polytoken").read(None, nameless).is_err());
     let incoming = read(host("polytoken"), "stop", json!({"event": "stop"}));

@@ -42,7 +42,7 @@ const NEEDED: &[&str] = &[
     "userPromptSubmit",
 ];
 
-const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs"];
+const INPUT: &[&str] = &["tool_input", "toolInput", "toolArgs", "input"];
 
 /// What no gate lets pass: a tool without a name, and one that runs or writes without saying what.
 #[test]

@@ -158,7 +158,7 @@ const PROMPT: &str = "\n> ";
 #[test]
 fn an_answer_reaches_the_question_and_the_next_line_the_model() {
     let model =
-        json!([command("echo ran-it"), say("one is over"), say("You said: {{last_user}}.")]);
+        json!([command("echo ran-it"), say("one-is-over"), say("You said: {{last_user}}.")]);
     let mut session = Session::start(&model, &[]);
     session.until(PROMPT);
     session.type_in("go\n");
@@ -167,7 +167,7 @@ fn an_answer_reaches_the_question_and_the_next_line_the_model() {
     assert!(asked.contains("  CommandLine: echo ran-it"), "{asked}");
     session.type_in("y\n");
     session.until("Output: ran-it");
-    session.until("one is over");
+    session.until("one-is-over");
     session.until(PROMPT);
     // Who presses Enter once too often has said nothing.
     session.type_in("\n");
@@ -208,14 +208,14 @@ fn always_is_remembered_to_the_letter_and_no_is_no() {
 
 #[test]
 fn what_was_typed_before_a_question_was_shown_does_not_answer_it() {
-    let model = json!([command("touch made"), say("one is over"), say("You said: {{last_user}}.")]);
+    let model = json!([command("touch made"), say("one-is-over"), say("You said: {{last_user}}.")]);
     let mut session = Session::start(&model, &[]);
     session.until(PROMPT);
     session.type_in("go\ny\n");
     session.until(ASKED);
     session.type_in("n\n");
     session.until("the person who was asked said no");
-    session.until("one is over");
+    session.until("one-is-over");
     // It was the next prompt.
     session.until("You said: y.");
     assert!(!session.path("made").exists());
@@ -262,11 +262,12 @@ fn ctrl_c_at_a_question_ends_the_turn_and_then_the_program() {
 
 #[test]
 fn a_line_typed_while_a_message_is_answered_is_the_next_prompt() {
+    // What is said while a subagent begins is one word: between two, its lines may be shown.
     let wait = "touch begun; while ! test -e go-on; do sleep 0.01; done; touch finished";
     let model = json!({
         "replies": [
             {"calls": [{"name": "invoke_subagent", "args": {"Prompt": "SUB do it", "Background": true}}]},
-            say("one is over"),
+            say("one-is-over"),
             command(wait),
             say("the message is answered"),
             say("You said: {{last_user}}."),
@@ -280,7 +281,7 @@ fn a_line_typed_while_a_message_is_answered_is_the_next_prompt() {
     let mut session = Session::start(&model, &["--allow-all"]);
     session.until(PROMPT);
     session.type_in("go\n");
-    session.until("one is over");
+    session.until("one-is-over");
     session.until(PROMPT);
     fs::write(session.path("answer"), "").unwrap();
     session.until("CommandLine=touch begun");
@@ -298,7 +299,7 @@ fn ctrl_c_ends_the_turn_of_a_message_and_not_the_program() {
     let model = json!({
         "replies": [
             {"calls": [{"name": "invoke_subagent", "args": {"Prompt": "SUB do it", "Background": true}}]},
-            say("one is over"),
+            say("one-is-over"),
             command("sleep 600"),
             say("You said: {{last_user}}."),
         ],
@@ -311,7 +312,7 @@ fn ctrl_c_ends_the_turn_of_a_message_and_not_the_program() {
     let mut session = Session::start(&model, &["--allow-all"]);
     session.until(PROMPT);
     session.type_in("go\n");
-    session.until("one is over");
+    session.until("one-is-over");
     session.until(PROMPT);
     fs::write(session.path("answer"), "").unwrap();
     session.until("CommandLine=sleep 600");
@@ -329,7 +330,7 @@ fn a_question_of_a_subagent_is_asked_between_prompts() {
     let model = json!({
         "replies": [
             {"calls": [{"name": "invoke_subagent", "args": {"Prompt": "SUB do it", "Background": true}}]},
-            say("one is over"),
+            say("one-is-over"),
             say("The message is answered."),
             say("You said: {{last_user}}."),
         ],
@@ -419,10 +420,10 @@ fn a_permission_is_asked_about_once_and_covers_what_it_says() {
 
 #[test]
 fn what_went_wrong_is_told_once() {
-    let mut session = Session::start(&json!([say("one is over")]), &[]);
+    let mut session = Session::start(&json!([say("one-is-over")]), &[]);
     session.until(PROMPT);
     session.type_in("go\n");
-    session.until("one is over");
+    session.until("one-is-over");
     session.until(PROMPT);
     // The script has no more to say.
     session.type_in("go on\n");

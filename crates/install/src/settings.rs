@@ -70,7 +70,7 @@ impl Settings<'_> {
             event: hook.event.to_owned(),
             command: self.command(hook.entry),
             ours: self.is_ours(hook.entry),
-            matcher: matcher_of(&hook),
+            matcher: matcher_of(hook),
             whole: if hook.alone {
                 json::value(hook.element)
             } else {

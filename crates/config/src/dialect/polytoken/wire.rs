@@ -160,8 +160,6 @@ pub fn input_schemas() -> Vec<(&'static str, Schema)> {
         .collect()
 }
 
-/// What a tool of an MCP server is called.
-
 /// The tool's name, as Polytoken has it.
 fn tool_name(call: &ToolCall) -> String {
     native(call).0

@@ -244,7 +244,9 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
     let project = project(args, incoming, state.as_deref())?;
     let places = Places { project: Some(project), ..places };
-    let mut setup = Setup::new(places).scripts(Starlark::new());
+    // This process has limits of its own, and a refusal is ready should it break them: a worker for scripts would only be
+    // another one to wait for.
+    let mut setup = Setup::new(places).scripts(Starlark::in_process());
     // As a session begins, the person is told what is wrong with any of the files.
     if incoming.event.kind != Kind::SessionStart {
         setup = setup.only(incoming.event.kind);

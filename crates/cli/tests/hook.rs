@@ -531,3 +531,25 @@ fn what_is_told_is_not_empty_and_not_said_twice() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("`PreToolUses`") && !said.contains("Tollgate: Tollgate"), "{said}");
 }
+
+/// Scripts run in the process that answers, which has a refusal ready for whatever they do to it.
+#[test]
+fn scripts_that_want_too_much_close_the_gate() {
+    let place = Place::new();
+    let hooks = place.path("home/.config/tollgate/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let greedy = [
+        "len(\"a\" * (1 << 34))",
+        "len(list(range(1 << 40)))",
+        "[n for n in range(1 << 40) if n < 0]",
+        "{}[\"nothing\"]",
+    ];
+    for script in greedy {
+        let hook = format!(
+            "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      {script}\n      return allow()\n---\n"
+        );
+        fs::write(hooks.join("greedy.md"), hook).unwrap();
+        let output = claude(&place, &place.ls());
+        assert_eq!(output.status.code(), Some(2), "{script}: {output:?}");
+    }
+}

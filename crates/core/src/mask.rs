@@ -5,7 +5,7 @@ mod kinds;
 mod tests;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use regex::Regex;
@@ -35,12 +35,31 @@ struct Patterns {
 /// What every masker looks for.
 #[derive(Debug)]
 struct Usual {
-    fields: Regex,
+    fields: Lazy,
     /// What is in every text that has a secret in it. Most have nothing of it, and are done then.
     hints: AhoCorasick,
     /// For each of the hints, which kinds it may be.
     hinted: Vec<Found>,
-    kinds: Vec<Regex>,
+    kinds: Vec<Lazy>,
+}
+
+/// A pattern of ours, compiled when a text first hints at it: most never do, and a program that is started for one event
+/// would wait for all of them.
+#[derive(Debug)]
+struct Lazy {
+    pattern: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Lazy {
+    const fn new(pattern: &'static str) -> Self {
+        Self { pattern, compiled: OnceLock::new() }
+    }
+
+    /// None where it is broken; a test compiles them all.
+    fn get(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| Regex::new(self.pattern).ok()).as_ref()
+    }
 }
 
 /// Which kinds: a bit for each.
@@ -53,6 +72,10 @@ const _: () = assert!(KINDS.len() < 63);
 
 /// Names of fields whose whole value is secret, in words joined by `_`.
 const FIELDS: &str = r"(^|_)(passw(or)?d|passwd|pwd|passphrase|secrets?|tokens?|api_?keys?|access_?keys?|account_?keys?|private_?keys?|secret_?keys?|session_?keys?|credentials?|creds|auth|authorization|cookies?|bearer)($|_(string|value|key|id|header|data|b64|base64)$)";
+
+/// What is in every name that [`FIELDS`] matches.
+const FIELD_HINTS: &[&str] =
+    &["pass", "pwd", "secret", "token", "key", "cred", "auth", "cookie", "bearer"];
 
 fn compile(pattern: &str) -> Result<Regex, PatternError> {
     Regex::new(pattern).map_err(|error| wrong(pattern, &error))
@@ -67,17 +90,14 @@ fn wrong(pattern: &str, error: &dyn std::fmt::Display) -> PatternError {
 }
 
 impl Usual {
-    /// Compiled once. The patterns are ours and a test compiles them.
-    ///
-    /// Not before there is something to mask: a program that is started for one event and keeps no
-    /// trail would wait for it longer than for all else.
+    /// Made once, and not before there is something to mask.
     fn get() -> Option<&'static Self> {
         static USUAL: LazyLock<Result<Usual, PatternError>> = LazyLock::new(Usual::compile);
         USUAL.as_ref().ok()
     }
 
     fn compile() -> Result<Self, PatternError> {
-        let kinds = KINDS.iter().map(|kind| compile(kind.pattern)).collect::<Result<_, _>>()?;
+        let kinds = KINDS.iter().map(|kind| Lazy::new(kind.pattern)).collect();
         let mut hints: Vec<&str> = Vec::new();
         let mut hinted: Vec<Found> = Vec::new();
         for (place, kind) in KINDS.iter().enumerate() {
@@ -93,7 +113,7 @@ impl Usual {
         }
         let built = AhoCorasick::builder().ascii_case_insensitive(true).build(&hints);
         let hints = built.map_err(|error| wrong("hints", &error))?;
-        Ok(Self { fields: compile(FIELDS)?, hints, hinted, kinds })
+        Ok(Self { fields: Lazy::new(FIELDS), hints, hinted, kinds })
     }
 
     /// The kinds that may be in a text.
@@ -203,7 +223,13 @@ impl Masker {
         if possible != 0 {
             for (place, (kind, regex)) in KINDS.iter().zip(&usual.kinds).enumerate() {
                 if possible & (1 << place) != 0 {
-                    apply(regex, kind.is_one, 1 << place);
+                    match regex.get() {
+                        Some(regex) => apply(regex, kind.is_one, 1 << place),
+                        None => {
+                            *found |= OWN;
+                            return Cow::Owned(MASKED.to_owned());
+                        }
+                    }
                 }
             }
         }
@@ -216,7 +242,9 @@ impl Masker {
     fn is_secret_field(&self, name: &str) -> bool {
         let words = words_of(name);
         let (Some(patterns), Some(usual)) = (&self.patterns, Usual::get()) else { return true };
-        usual.fields.is_match(&words) || patterns.named.contains(&words)
+        let is_usual = FIELD_HINTS.iter().any(|hint| words.contains(hint))
+            && usual.fields.get().is_none_or(|fields| fields.is_match(&words));
+        is_usual || patterns.named.contains(&words)
     }
 
     /// Masks every text in a value, and everything under a name that says it is secret.

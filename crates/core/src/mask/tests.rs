@@ -4,7 +4,10 @@ use super::*;
 
 #[test]
 fn every_pattern_of_ours_compiles() {
-    assert!(Masker::with([] as [&str; 0]).is_ok());
+    assert!(compile(FIELDS).is_ok() && Usual::compile().is_ok());
+    for kind in KINDS {
+        assert!(compile(kind.pattern).is_ok(), "{}", kind.name);
+    }
     assert_eq!(Masker::everything().text("anything\nat all"), MASKED);
 }
 
@@ -237,4 +240,20 @@ fn patterns_of_ones_own_are_added() {
     let masker = Masker::with([r"\bCUST-\d+"]).unwrap();
     assert_eq!(masker.text("for CUST-123"), "for [masked]");
     assert!(Masker::with(["("]).is_err());
+}
+
+/// A name is only held against the pattern where it has one of the hints.
+#[test]
+fn every_name_of_a_secret_field_has_a_hint() {
+    let inside = FIELDS.split(['(', ')', '|', '?', '$', '^', '_']).filter(|word| word.len() > 2);
+    let endings = ["string", "value", "header", "data", "b64", "base64"];
+    let firsts = ["api", "access", "account", "private", "session", "passw", "keys"];
+    for word in inside.filter(|word| !endings.contains(word)) {
+        let is_hinted = FIELD_HINTS.iter().any(|hint| word.contains(hint));
+        assert!(is_hinted || firsts.contains(&word), "`{word}`");
+    }
+    let names = ["api_key", "access_keys", "accountkey", "private_key", "session_keys"];
+    for name in names.into_iter().chain(["passwd", "password", "pwd", "creds", "db_passphrase"]) {
+        assert!(Masker::default().is_secret_field(name), "{name}");
+    }
 }

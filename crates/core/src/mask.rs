@@ -223,13 +223,11 @@ impl Masker {
         if possible != 0 {
             for (place, (kind, regex)) in KINDS.iter().zip(&usual.kinds).enumerate() {
                 if possible & (1 << place) != 0 {
-                    match regex.get() {
-                        Some(regex) => apply(regex, kind.is_one, 1 << place),
-                        None => {
-                            *found |= OWN;
-                            return Cow::Owned(MASKED.to_owned());
-                        }
-                    }
+                    let Some(regex) = regex.get() else {
+                        *found |= OWN;
+                        return Cow::Owned(MASKED.to_owned());
+                    };
+                    apply(regex, kind.is_one, 1 << place);
                 }
             }
         }

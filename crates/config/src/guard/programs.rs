@@ -1,6 +1,6 @@
 //! Programs by what they do, as far as it matters here.
 
-/// Programs that do what their input, or another command's words, say.
+/// Programs that do what their input, or another command's words, say, beside the [languages](LANGUAGES), which do as well.
 pub(super) const FED: &[&str] = &[
     "sh",
     "bash",
@@ -13,17 +13,6 @@ pub(super) const FED: &[&str] = &[
     ".",
     "xargs",
     "parallel",
-    "python",
-    "python2",
-    "python3",
-    "perl",
-    "ruby",
-    "node",
-    "deno",
-    "bun",
-    "php",
-    "awk",
-    "gawk",
     "sed",
     "ed",
     "ex",
@@ -40,17 +29,6 @@ pub(super) const FED: &[&str] = &[
     "batch",
     "crontab",
     "ssh",
-    "lua",
-    "tclsh",
-    "expect",
-    "osascript",
-    "Rscript",
-    "gcc",
-    "cc",
-    "clang",
-    "tcc",
-    "rustc",
-    "go",
     "make",
 ];
 

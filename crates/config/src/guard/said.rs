@@ -101,8 +101,9 @@ pub(super) fn tells_all(text: &str, line: &Line, plain: &[bool]) -> bool {
         |byte: u8| byte.is_ascii_alphanumeric() || b" -_./:=@,+&|;>\"'#%\n".contains(&byte);
     let handles = |word: &Word| {
         let name = word.base_name();
-        let is_listed =
-            [FED, WRITERS, REMOVERS, EDITORS, UNPACKERS].iter().any(|list| list.contains(&name));
+        let is_listed = [FED, LANGUAGES, WRITERS, REMOVERS, EDITORS, UNPACKERS]
+            .iter()
+            .any(|list| list.contains(&name));
         // Most who say so have another program install something.
         (is_listed && name != "install") || matches!(name, "find" | "env")
     };

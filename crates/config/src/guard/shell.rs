@@ -9,7 +9,7 @@ use super::code;
 use super::mention::Needles;
 use super::own::calls;
 use super::places::{Places, Relation, Spot, found_as, plainly};
-use super::programs::{EDITORS, FED, OTHERS, REMOVERS, WRITERS};
+use super::programs::{EDITORS, FED, LANGUAGES, OTHERS, REMOVERS, WRITERS};
 use super::readers::{is_plain, program_name};
 use super::said::{is_message, said_call, switched_off, tells_all};
 use super::words::candidates;
@@ -87,7 +87,8 @@ impl<'a> Shell<'a> {
         Line::parse(text).commands.iter().any(|command| {
             let (_, own) = command.parts();
             let program = own.first().map(|word| word.base_name()).unwrap_or_default();
-            let is_known = [FED, WRITERS, REMOVERS, OTHERS].iter().any(|l| l.contains(&program));
+            let is_known =
+                [FED, LANGUAGES, WRITERS, REMOVERS, OTHERS].iter().any(|l| l.contains(&program));
             is_known || command.words.iter().any(|word| word.redirect == Some(Redirect::Out))
         })
     }
@@ -117,7 +118,7 @@ impl<'a> Shell<'a> {
             if *is_plain && own.first().is_some_and(|program| program.base_name() == "sed") {
                 return false;
             }
-            own.iter().any(|word| FED.contains(&word.base_name()))
+            own.iter().any(|word| [FED, LANGUAGES].iter().any(|l| l.contains(&word.base_name())))
                 || command.words.iter().any(|word| matches!(word.text.as_str(), "while" | "until"))
         });
         if !only_looks {

@@ -5,6 +5,7 @@ mod kinds;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
@@ -37,7 +38,11 @@ struct Patterns {
 struct Usual {
     fields: Lazy,
     /// What is in every text that has a secret in it. Most have nothing of it, and are done then.
-    hints: AhoCorasick,
+    hints: Vec<&'static str>,
+    /// All of them as one automaton, once there is enough text for it.
+    automaton: OnceLock<Option<AhoCorasick>>,
+    /// How many bytes were looked at without it.
+    looked_at: AtomicUsize,
     /// For each of the hints, which kinds it may be.
     hinted: Vec<Found>,
     kinds: Vec<Lazy>,
@@ -61,6 +66,10 @@ impl Lazy {
         self.compiled.get_or_init(|| Regex::new(self.pattern).ok()).as_ref()
     }
 }
+
+/// How much text is looked at for each hint on its own before the automaton of all is built: to build it takes longer
+/// than to look at a few short texts, and a program that is started for one event has no more than these.
+const WITHOUT_AUTOMATON: usize = 4096;
 
 /// Which kinds: a bit for each.
 type Found = u64;
@@ -91,14 +100,14 @@ fn wrong(pattern: &str, error: &dyn std::fmt::Display) -> PatternError {
 
 impl Usual {
     /// Made once, and not before there is something to mask.
-    fn get() -> Option<&'static Self> {
-        static USUAL: LazyLock<Result<Usual, PatternError>> = LazyLock::new(Usual::compile);
-        USUAL.as_ref().ok()
+    fn get() -> &'static Self {
+        static USUAL: LazyLock<Usual> = LazyLock::new(Usual::new);
+        &USUAL
     }
 
-    fn compile() -> Result<Self, PatternError> {
+    fn new() -> Self {
         let kinds = KINDS.iter().map(|kind| Lazy::new(kind.pattern)).collect();
-        let mut hints: Vec<&str> = Vec::new();
+        let mut hints: Vec<&'static str> = Vec::new();
         let mut hinted: Vec<Found> = Vec::new();
         for (place, kind) in KINDS.iter().enumerate() {
             for hint in kind.hints {
@@ -111,16 +120,35 @@ impl Usual {
                 }
             }
         }
-        let built = AhoCorasick::builder().ascii_case_insensitive(true).build(&hints);
-        let hints = built.map_err(|error| wrong("hints", &error))?;
-        Ok(Self { fields: Lazy::new(FIELDS), hints, hinted, kinds })
+        let (automaton, looked_at) = (OnceLock::new(), AtomicUsize::new(0));
+        Self { fields: Lazy::new(FIELDS), hints, automaton, looked_at, hinted, kinds }
     }
 
     /// The kinds that may be in a text.
     fn possible(&self, text: &str) -> Found {
-        let hints = self.hints.find_overlapping_iter(text);
+        let looked_at = self.looked_at.fetch_add(text.len(), Ordering::Relaxed);
+        if looked_at.saturating_add(text.len()) <= WITHOUT_AUTOMATON {
+            return self.possible_one_by_one(text);
+        }
+        let Some(automaton) = self.automaton() else { return self.possible_one_by_one(text) };
+        let hints = automaton.find_overlapping_iter(text);
         let kinds = hints.filter_map(|hint| self.hinted.get(hint.pattern().as_usize()));
         kinds.fold(0, |found, kinds| found | kinds)
+    }
+
+    /// All hints at once; none where it cannot be built, and a test builds it.
+    fn automaton(&self) -> Option<&AhoCorasick> {
+        let build = || AhoCorasick::builder().ascii_case_insensitive(true).build(&self.hints).ok();
+        self.automaton.get_or_init(build).as_ref()
+    }
+
+    fn possible_one_by_one(&self, text: &str) -> Found {
+        let text = text.as_bytes();
+        let is_in = |hint: &str| {
+            text.windows(hint.len()).any(|part| part.eq_ignore_ascii_case(hint.as_bytes()))
+        };
+        let hints = self.hints.iter().zip(&self.hinted);
+        hints.filter(|(hint, _)| is_in(hint)).fold(0, |found, (_, kinds)| found | kinds)
     }
 }
 
@@ -208,7 +236,7 @@ impl Masker {
     /// A text without its secrets, and which kinds they were.
     fn scan<'a>(&self, text: &'a str, found: &mut Found) -> Cow<'a, str> {
         // Should a pattern of ours be broken, nothing is shown at all.
-        let (Some(patterns), Some(usual)) = (&self.patterns, Usual::get()) else {
+        let (Some(patterns), usual) = (&self.patterns, Usual::get()) else {
             *found |= OWN;
             return Cow::Owned(MASKED.to_owned());
         };
@@ -239,7 +267,7 @@ impl Masker {
 
     fn is_secret_field(&self, name: &str) -> bool {
         let words = words_of(name);
-        let (Some(patterns), Some(usual)) = (&self.patterns, Usual::get()) else { return true };
+        let (Some(patterns), usual) = (&self.patterns, Usual::get()) else { return true };
         let is_usual = FIELD_HINTS.iter().any(|hint| words.contains(hint))
             && usual.fields.get().is_none_or(|fields| fields.is_match(&words));
         is_usual || patterns.named.contains(&words)

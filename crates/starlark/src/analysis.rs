@@ -40,7 +40,7 @@ mod scope;
 
 pub use bounded::{Bounded, bounded};
 pub use check::{Checked, CheckedWhen, check_script, check_when};
-pub use condition::{CondError, Condition, Items, Payload, View};
+pub use condition::{CondError, Condition, Elements, Items, Payload, Record, View};
 pub use depth::{MOST_BYTES, MOST_DEPTH, check_depth};
 pub use facts::Facts;
 pub use names::{Attribute, BuiltIn, Names, SCRIPT, Signature, Table, WHEN};

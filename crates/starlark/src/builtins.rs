@@ -4,6 +4,7 @@
 
 mod decisions;
 mod log;
+mod metrics;
 mod notes;
 mod outside;
 mod secrets;
@@ -12,9 +13,11 @@ mod text;
 
 use starlark::environment::{Globals, GlobalsBuilder};
 use starlark::eval::Evaluator;
-use tollgate_core::ledger::Effect;
 
 pub(crate) use decisions::DecisionValue;
+pub(crate) use notes::Notes;
+pub(crate) use secrets::{find as find_secrets, mask_text};
+pub(crate) use shell::{Asked, commands};
 pub(crate) use text::LARGEST_SUBSTITUTED;
 
 use crate::sandbox::Running;
@@ -24,8 +27,8 @@ pub(crate) fn globals() -> Globals {
     GlobalsBuilder::standard()
         .with(decisions::register)
         .with(log::register)
-        .with_namespace("metrics", notes::metrics)
-        .with_namespace("cache", notes::cache)
+        .with_namespace("metrics", metrics::metrics)
+        .with_namespace("cache", metrics::cache)
         .with_namespace("http", outside::http)
         .with_namespace("hooks", outside::hooks)
         .with_namespace("tools", outside::tools)
@@ -43,24 +46,4 @@ pub(crate) fn globals() -> Globals {
 fn running<'a>(eval: &Evaluator<'_, 'a, '_>) -> anyhow::Result<&'a Running<'a>> {
     let extra = eval.extra.and_then(|extra| extra.downcast_ref::<Running<'_>>());
     extra.ok_or_else(|| anyhow::anyhow!("this cannot be called here"))
-}
-
-/// The most that one run may want written down.
-const MOST_EFFECTS: usize = 1000;
-const LARGEST_EFFECTS: usize = 256 * 1024;
-
-/// Notes what is to be written down.
-fn note(running: &Running<'_>, effect: Effect, size: usize) -> anyhow::Result<()> {
-    let written = running.written.get().saturating_add(size);
-    let mut effects = running.effects.borrow_mut();
-    if effects.len() >= MOST_EFFECTS || written > LARGEST_EFFECTS {
-        anyhow::bail!(
-            "a hook may write down {MOST_EFFECTS} things, of {} KiB altogether, each time it is \
-             asked: this is more",
-            LARGEST_EFFECTS / 1024
-        );
-    }
-    running.written.set(written);
-    effects.push(effect);
-    Ok(())
 }

@@ -2,14 +2,19 @@
 
 use num_bigint::BigInt;
 use serde_json::{Map, Number, Value as Json};
+use starlark::const_frozen_string;
 use starlark::values::dict::{AllocDict, DictRef};
 use starlark::values::float::UnpackFloat;
 use starlark::values::list::{AllocList, ListRef};
 use starlark::values::none::NoneType;
-use starlark::values::tuple::TupleRef;
+use starlark::values::structs::AllocStruct;
+use starlark::values::tuple::{AllocTuple, TupleRef};
 use starlark::values::{
-    AllocFrozenValue, AllocValue, FrozenHeap, FrozenValue, Heap, UnpackValue as _, Value,
+    AllocFrozenValue, AllocValue, FrozenHeap, FrozenValue, Heap, StringValue, UnpackValue as _,
+    Value,
 };
+
+use crate::analysis::View;
 
 /// How deep a value may be that a script hands out.
 const DEEPEST: u32 = 100;
@@ -90,6 +95,51 @@ fn number_to_starlark<G: Ground>(number: &Number, ground: G) -> G::Value {
         Ok(number) if is_whole => ground.put(number),
         // One too large for a float is infinite.
         _ => ground.put(text.parse::<f64>().unwrap_or(f64::INFINITY)),
+    }
+}
+
+/// What a built-in hands out, as a value of the language.
+pub(crate) fn from_view<'v>(view: &View<'_>, heap: Heap<'v>) -> Value<'v> {
+    match view {
+        View::None | View::Other => Value::new_none(),
+        View::Bool(value) => Value::new_bool(*value),
+        View::Int(number) => match i64::try_from(*number) {
+            Ok(number) => heap.alloc(number),
+            Err(_) => heap.alloc(BigInt::from(*number)),
+        },
+        View::Float(number) => heap.alloc(*number),
+        View::Str(text) => heap.alloc(&**text),
+        View::List(items) => heap.alloc(AllocList(items.iter().map(|item| from_view(&item, heap)))),
+        View::Tuple(items) => {
+            heap.alloc(AllocTuple(items.iter().map(|item| from_view(&item, heap))))
+        }
+        View::Dict(of) => {
+            let mut fields = Vec::with_capacity(of.len());
+            of.each(&mut |key, value| {
+                fields.push((key, from_view(&value, heap)));
+                true
+            });
+            heap.alloc(AllocDict(fields))
+        }
+        View::Record(fields) => heap.alloc(AllocStruct(
+            fields.iter().map(|(name, value)| (field_name(name, heap), from_view(value, heap))),
+        )),
+    }
+}
+
+/// The name of a field of a record. Those that are known are made and hashed once and for all.
+fn field_name<'v>(name: &str, heap: Heap<'v>) -> StringValue<'v> {
+    macro_rules! known {
+        ($($known:literal)*) => {
+            match name {
+                $($known => const_frozen_string!($known).to_value_typed(),)*
+                other => heap.alloc_str(other),
+            }
+        };
+    }
+    known! {
+        "access" "argv" "by" "commands" "destroys" "exact" "host" "kind" "known" "list" "name" "path" "place"
+        "program" "redirects" "target" "text" "tree" "unknown" "via" "what" "why"
     }
 }
 

@@ -14,7 +14,7 @@ use tollgate_core::patch::Rewrite;
 use tollgate_core::{Answer, Event, EventRef};
 use tollgate_exec::worker::Workers;
 
-use crate::analysis::{self, CondError, Native, Said};
+use crate::analysis::{self, CondError, Native};
 use crate::answer::{asked, blocked, modified};
 use crate::engine::load::compile;
 use crate::engine::local::{AtOnce, run_on_thread};
@@ -37,7 +37,7 @@ pub(crate) struct ScriptHook {
     /// The fields of the payload that it looks at.
     pub(crate) wanted: Wanted,
     pub(crate) place: Where,
-    /// Its native form, where it has one and is known to be cheap.
+    /// Its native form, where it has one and may run here.
     pub(crate) native: Option<Native>,
     /// The largest payload, in bytes, on which it is known to be cheap.
     pub(crate) most: u64,
@@ -178,7 +178,7 @@ impl ScriptHook {
         if only_small && measure.size as u64 > self.most {
             return None;
         }
-        let glance = Glance::at(event);
+        let glance = Glance::of(event, cx.session().info());
         match &self.condition {
             // Nobody is asked whose `wants` has said no, or has failed.
             Condition::None | Condition::Native { told: true, .. } => {}
@@ -190,13 +190,8 @@ impl ScriptHook {
                 }
             }
         }
-        let said = glance.tells(|payload| native.decide(self.event(), payload))?;
-        let decided = match said {
-            Said::Allow => Decided::Allow,
-            Said::Block(reason) => Decided::block(&reason),
-            Said::Ask(reason) => Decided::ask(&reason),
-        };
-        Some(Ran { decided: Ok(decided), effects: Vec::new(), changed_in_place: false })
+        let (said, effects) = glance.tells(|payload| native.decide(self.event(), payload))?;
+        Some(Ran { decided: Ok(said.into()), effects, changed_in_place: false })
     }
 
     /// The script, compiled by now.

@@ -60,7 +60,7 @@ impl Payload for Whole<'_> {
         self.0.len() + usize::from(self.0.contains_key(ARGS))
     }
 
-    fn each(&self, visit: &mut dyn FnMut(&str, View<'_>) -> bool) {
+    fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a str, View<'a>) -> bool) {
         let mut goes_on = true;
         Payload::each(self.0, &mut |key, value| {
             goes_on = visit(key, value);

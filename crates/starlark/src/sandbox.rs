@@ -4,7 +4,7 @@
 //! embeds us; everything else in a worker (`worker.rs`), which is this same code in a process with
 //! limits of its own.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,8 +19,8 @@ use starlark::values::dict::AllocDict;
 use starlark::values::{Heap, OwnedFrozenValue, Value, ValueLike as _};
 use tollgate_core::ledger::Effect;
 
-use crate::analysis;
-use crate::builtins::{self, DecisionValue};
+use crate::analysis::{self, Said};
+use crate::builtins::{self, DecisionValue, Notes};
 use crate::convert::to_starlark;
 use crate::host::{Call, Host, Reply};
 use crate::payload::{self, ALIAS, ARGS};
@@ -63,6 +63,17 @@ impl Decided {
     pub(crate) fn ask(reason: &str) -> Self {
         let reason = if reason.trim().is_empty() { "Asked, for no stated reason." } else { reason };
         Self::Ask(reason.to_owned())
+    }
+}
+
+impl From<Said> for Decided {
+    fn from(said: Said) -> Self {
+        match said {
+            Said::Allow => Self::Allow,
+            Said::Block(reason) => Self::block(&reason),
+            Said::Ask(reason) => Self::ask(&reason),
+            Said::Modify(patch) => Self::Modify(patch),
+        }
     }
 }
 
@@ -138,14 +149,12 @@ fn in_our_words(message: &str) -> String {
 #[derive(ProvidesStaticType)]
 pub(crate) struct Running<'a> {
     host: &'a dyn Host,
-    pub(crate) effects: RefCell<Vec<Effect>>,
-    /// How large the effects are.
-    pub(crate) written: Cell<usize>,
+    pub(crate) notes: Notes,
 }
 
 impl<'a> Running<'a> {
     fn new(host: &'a dyn Host) -> Self {
-        Self { host, effects: RefCell::default(), written: Cell::default() }
+        Self { host, notes: Notes::default() }
     }
 
     /// Asks the program around it, and waits for the reply.
@@ -265,7 +274,7 @@ pub(crate) fn run_covered(
 }
 
 fn ran(running: Running<'_>, decided: Result<Decided, Failed>, changed_in_place: bool) -> Ran {
-    let mut effects = running.effects.into_inner();
+    let mut effects = running.notes.into_effects();
     if decided.is_err() || decided == Ok(Decided::Skip) {
         effects.clear();
     }

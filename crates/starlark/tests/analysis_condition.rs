@@ -107,6 +107,7 @@ fn literal() -> impl Strategy<Value = String> {
                 .replace("\\u{a0}", "\u{a0}")
                 .replace("\\u{2003}", "\u{2003}")),
             Just("{}".to_owned()),
+            Just("{'a': 1, 'b': ['x']}".to_owned()),
         ];
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
@@ -282,7 +283,8 @@ fn what_is_not_covered_has_no_native_form() {
         "payload[99999999999]",
         "99999999999999999999 == 1",
         "b'a' == 'a'",
-        "{'a': 1}",
+        "{1: 'a'}",
+        "{'a': 1, 'a': 2}",
         "x = 1",
         "1\n2",
         "",

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn every_pattern_of_ours_compiles() {
-    assert!(compile(FIELDS).is_ok() && Usual::compile().is_ok());
+    assert!(compile(FIELDS).is_ok() && Usual::new().automaton().is_some());
     for kind in KINDS {
         assert!(compile(kind.pattern).is_ok(), "{}", kind.name);
     }
@@ -256,4 +256,30 @@ fn every_name_of_a_secret_field_has_a_hint() {
     for name in names.into_iter().chain(["passwd", "password", "pwd", "creds", "db_passphrase"]) {
         assert!(Masker::default().is_secret_field(name), "{name}");
     }
+}
+
+/// Whether little or much was looked at before changes nothing.
+#[test]
+fn hints_are_found_one_by_one_and_all_at_once() {
+    let short = Usual::new();
+    let long = Usual::new();
+    long.looked_at.store(WITHOUT_AUTOMATON, std::sync::atomic::Ordering::Relaxed);
+    let mut texts: Vec<String> =
+        ["", "nothing", "naïve 密码", "a PassWord: hunter22", "Bearer x"].map(str::to_owned).into();
+    for kind in KINDS {
+        for hint in kind.hints {
+            texts.extend([
+                (*hint).to_owned(),
+                hint.to_uppercase(),
+                format!("ä{hint}"),
+                format!("{hint}{hint}x"),
+            ]);
+            texts.push(hint.chars().skip(1).collect());
+        }
+    }
+    for text in texts {
+        short.looked_at.store(0, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(short.possible(&text), long.possible(&text), "{text}");
+    }
+    assert!(short.automaton.get().is_none() && long.automaton.get().is_some());
 }

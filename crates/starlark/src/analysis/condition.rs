@@ -10,7 +10,7 @@ pub(super) mod eval;
 mod simple;
 mod view;
 
-pub use view::{Items, Payload, View};
+pub use view::{Elements, Items, Payload, Record, View};
 
 use compile::Within;
 use starlark_syntax::syntax::ast::{AstExpr, StmtP};

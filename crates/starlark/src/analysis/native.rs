@@ -1,247 +1,211 @@
 //! Scripts that need no Starlark.
 //!
-//! Most guards look at a few parts of the payload, compare them with constants and decide. Those are compiled to a small
-//! tree and run on the event as it is, without a heap, without values and without the language's tables, which take
-//! milliseconds to build. The expressions are those of [conditions](super::condition), and mean what they mean there.
+//! Most guards look at a few parts of the payload, ask what a command would do, compare that with constants and decide.
+//! Those are compiled to a small tree and run on the event as it is, without a heap and without the language's tables,
+//! which take milliseconds to build. What is common with [conditions](super::condition) means what it means there.
 //!
 //! A native form only ever decides as the language would. Whatever it does not cover, and every error, it leaves to the
-//! language, which then says what is wrong in its own words: nothing that is covered has an effect, so it can be run
-//! again. That a script is cheap is known of its text ([bounded](super::bounded)), and holds for this form as well.
+//! language, which then says what is wrong in its own words. So nothing has an effect before all of it has run: what is
+//! to be written down is handed out with the decision, or forgotten. Nothing that is covered changes a value in place,
+//! so values can be shared. That a script is cheap is known of its text ([bounded](super::bounded)), and holds for this
+//! form as well.
 
-use starlark_syntax::syntax::AstModule;
-use starlark_syntax::syntax::ast::{
-    ArgumentP, AssignTargetP, AstAssignTarget, AstExpr, AstLiteral, AstStmt, CallArgsP, ExprP,
-    ForP, ParameterP, StmtP,
-};
+mod built_in;
+mod compile;
+mod expression;
+mod method;
 
-use super::condition::compile::{Node, Within, node};
-use super::condition::eval::{Given, Outcome, eval, truth};
-use super::condition::{CondError, Payload, View};
+use std::cell::{Cell, RefCell};
 
-/// The `handle` of a script in native form.
+use serde_json::{Map, Value as Json};
+use tollgate_core::ledger::Effect;
+
+use super::condition::compile::{Constant, Node};
+use super::condition::eval::{Given, Outcome, eval as value_of, truth};
+use super::condition::{CondError, Elements, Payload, View};
+use crate::builtins::Notes;
+pub(super) use compile::{Scope, node};
+pub(super) use expression::{ScriptNode, eval};
+
+/// A script in native form.
 #[derive(Debug, Clone)]
 pub(crate) struct Native {
-    body: Vec<Step>,
+    /// What stands at its top level.
+    globals: Vec<Constant>,
+    /// Its functions, `handle` among them.
+    functions: Vec<Function>,
+    handle: usize,
+}
+
+/// A function of a script.
+#[derive(Debug, Clone)]
+struct Function {
+    parameters: usize,
+    /// How many variables it has, its parameters among them.
     locals: usize,
+    body: Vec<Step>,
 }
 
 /// What a script has decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Said {
     Allow,
     Block(String),
     Ask(String),
+    Modify(Map<String, Json>),
 }
 
 /// A statement.
 #[derive(Debug, Clone)]
 enum Step {
-    /// `name = value`
-    Set(usize, Node),
+    /// `name = value`, `a, b = value`
+    Set(Target, Node),
+    /// `name += value`
+    Add(usize, Node),
     If(Node, Vec<Step>, Vec<Step>),
-    For(usize, Node, Vec<Step>),
+    For(Target, Node, Vec<Step>),
+    /// What is called for its effect.
+    Do(Node),
     Break,
     Continue,
+    /// `return value`, in a function that decides nothing.
+    Return(Option<Node>),
     Allow,
     /// `return block(reason)`
     Block(Node),
     /// `return ask(reason)`
     Ask(Node),
+    /// `return modify({...})`
+    Modify(Vec<(Box<str>, Node)>),
 }
 
-/// Names that mean what they do in a condition. A script that gives one of them another meaning is left to the language.
-const KEPT: &[&str] =
-    &["payload", "event", "allow", "block", "ask", "len", "type", "None", "True", "False"];
+/// What is assigned to: variables, by their places.
+#[derive(Debug, Clone)]
+enum Target {
+    One(usize),
+    Each(Vec<Target>),
+}
+
+/// How deep functions may call each other. What is deeper is left to the language, which has a stack for it.
+const DEEPEST: u32 = 4;
+
+/// How many rounds of loops and calls there may be. Whoever takes more is left to the language, which counts them.
+const MOST_ROUNDS: u32 = 100_000;
 
 impl Native {
-    /// The native form of a script that is nothing but `def handle(event, payload)`.
-    pub(super) fn of(ast: &AstModule) -> Option<Self> {
-        let mut statements = Vec::new();
-        flat(ast.statement(), &mut statements);
-        let [statement] = statements.as_slice() else { return None };
-        let StmtP::Def(handle) = &statement.node else { return None };
-        let is_plain = |place: usize, name: &str| match handle.params.get(place).map(|it| &it.node)
-        {
-            Some(ParameterP::Normal(ident, None, None)) => ident.node.ident == name,
-            _ => false,
-        };
-        let is_handle = handle.name.node.ident == "handle"
-            && handle.return_type.is_none()
-            && handle.params.len() == 2
-            && is_plain(0, "event")
-            && is_plain(1, "payload");
-        if !is_handle {
-            return None;
-        }
-        let mut locals = Vec::new();
-        assigned(&handle.body, &mut locals)?;
-        if locals.iter().any(|local| KEPT.contains(local)) {
-            return None;
-        }
-        Some(Self { body: steps(&handle.body, &locals)?, locals: locals.len() })
-    }
-
-    /// What the script decides about a payload; nothing where only the language can tell.
-    pub(crate) fn decide(&self, event: &str, payload: &dyn Payload) -> Option<Said> {
-        let mut run = Run { event, payload, locals: vec![None; self.locals] };
-        match run.steps(&self.body) {
-            Ok(Flow::Said(said)) => Some(said),
+    /// What the script decides about a payload, and what is then to be written down; nothing where only the language
+    /// can tell.
+    pub(crate) fn decide(&self, event: &str, payload: &dyn Payload) -> Option<(Said, Vec<Effect>)> {
+        let run = Run { script: self, notes: Notes::default(), rounds: Cell::new(0) };
+        let handle = self.functions.get(self.handle)?;
+        let frame = Frame::of(handle, &run, 0);
+        let given = Given { event, payload, frame: Some(&frame) };
+        match frame.steps(&handle.body, given) {
+            Ok(Flow::Said(said)) => Some((said, run.notes.into_effects())),
             _ => None,
         }
     }
 }
 
-/// Statements, one after the other.
-fn flat<'a>(statement: &'a AstStmt, into: &mut Vec<&'a AstStmt>) {
-    match &statement.node {
-        StmtP::Statements(all) => all.iter().for_each(|statement| flat(statement, into)),
-        StmtP::Pass => {}
-        _ => into.push(statement),
+/// What all functions of one run have in common.
+struct Run<'a> {
+    script: &'a Native,
+    notes: Notes,
+    rounds: Cell<u32>,
+}
+
+impl Run<'_> {
+    /// One more call, or round of a loop.
+    fn round(&self) -> Outcome<()> {
+        self.rounds.set(self.rounds.get() + 1);
+        if self.rounds.get() > MOST_ROUNDS { Err(CondError::NotNative) } else { Ok(()) }
     }
 }
 
-/// The names that are assigned to: they are variables throughout.
-fn assigned<'a>(statement: &'a AstStmt, names: &mut Vec<&'a str>) -> Option<()> {
-    match &statement.node {
-        StmtP::Assign(assign) => add(&assign.lhs, names),
-        StmtP::For(ForP { var, body, .. }) => {
-            add(var, names)?;
-            assigned(body, names)
-        }
-        StmtP::Statements(all) => all.iter().try_for_each(|statement| assigned(statement, names)),
-        StmtP::If(_, then) => assigned(then, names),
-        StmtP::IfElse(_, both) => {
-            assigned(&both.0, names)?;
-            assigned(&both.1, names)
-        }
-        StmtP::Return(_) | StmtP::Expression(_) | StmtP::Pass | StmtP::Break | StmtP::Continue => {
-            Some(())
-        }
-        StmtP::AssignModify(..) | StmtP::Def(_) | StmtP::Load(_) => None,
-    }
-}
-
-fn add<'a>(target: &'a AstAssignTarget, names: &mut Vec<&'a str>) -> Option<()> {
-    let name = name_of(target)?;
-    if !names.contains(&name) {
-        names.push(name);
-    }
-    Some(())
-}
-
-fn name_of(target: &AstAssignTarget) -> Option<&str> {
-    match &target.node {
-        AssignTargetP::Identifier(name) => Some(name.node.ident.as_str()),
-        _ => None,
-    }
-}
-
-fn steps(statement: &AstStmt, locals: &[&str]) -> Option<Vec<Step>> {
-    let mut statements = Vec::new();
-    flat(statement, &mut statements);
-    let mut steps = Vec::with_capacity(statements.len());
-    for (place, statement) in statements.into_iter().enumerate() {
-        match &statement.node {
-            // What documents a function.
-            StmtP::Expression(expression) if place == 0 && is_text(expression) => {}
-            _ => steps.push(step(statement, locals)?),
-        }
-    }
-    Some(steps)
-}
-
-fn is_text(expression: &AstExpr) -> bool {
-    matches!(expression.node, ExprP::Literal(AstLiteral::String(_)))
-}
-
-fn step(statement: &AstStmt, locals: &[&str]) -> Option<Step> {
-    let value = |expression: &AstExpr| node(expression, Within::Script(locals));
-    let local = |target: &AstAssignTarget| {
-        let name = name_of(target)?;
-        locals.iter().position(|local| *local == name)
-    };
-    Some(match &statement.node {
-        StmtP::Assign(assign) if assign.ty.is_none() => {
-            Step::Set(local(&assign.lhs)?, value(&assign.rhs)?)
-        }
-        StmtP::If(condition, then) => Step::If(value(condition)?, steps(then, locals)?, Vec::new()),
-        StmtP::IfElse(condition, both) => {
-            Step::If(value(condition)?, steps(&both.0, locals)?, steps(&both.1, locals)?)
-        }
-        StmtP::For(ForP { var, over, body }) => {
-            Step::For(local(var)?, value(over)?, steps(body, locals)?)
-        }
-        StmtP::Break => Step::Break,
-        StmtP::Continue => Step::Continue,
-        StmtP::Return(Some(decision)) => ending(decision, locals)?,
-        _ => return None,
-    })
-}
-
-/// `allow()`, `block(reason)`, `ask(reason)`, or one of them by a condition.
-fn ending(decision: &AstExpr, locals: &[&str]) -> Option<Step> {
-    let value = |expression: &AstExpr| node(expression, Within::Script(locals));
-    match &decision.node {
-        ExprP::If(parts) => {
-            let (condition, then, otherwise) = &**parts;
-            let then = vec![ending(then, locals)?];
-            Some(Step::If(value(condition)?, then, vec![ending(otherwise, locals)?]))
-        }
-        ExprP::Call(function, CallArgsP { args }) => {
-            let ExprP::Identifier(name) = &function.node else { return None };
-            let arguments: Vec<&AstExpr> = args
-                .iter()
-                .map(|argument| match &argument.node {
-                    ArgumentP::Positional(value) => Some(value),
-                    _ => None,
-                })
-                .collect::<Option<_>>()?;
-            match (name.node.ident.as_str(), arguments.as_slice()) {
-                ("allow", []) => Some(Step::Allow),
-                ("block", [reason]) => value(reason).map(Step::Block),
-                ("ask", [reason]) => value(reason).map(Step::Ask),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
+/// What one call of a function has.
+pub(super) struct Frame<'a, 'l> {
+    run: &'l Run<'a>,
+    locals: RefCell<Vec<Option<View<'a>>>>,
+    depth: u32,
 }
 
 /// What follows a statement.
-enum Flow {
+enum Flow<'a> {
     Next,
     Break,
     Continue,
+    Returned(View<'a>),
     Said(Said),
 }
 
-struct Run<'a> {
-    event: &'a str,
-    payload: &'a dyn Payload,
-    locals: Vec<Option<View<'a>>>,
-}
-
-impl<'a> Run<'a> {
-    fn value(&self, node: &'a Node) -> Outcome<View<'a>> {
-        eval(node, Given { event: self.event, payload: self.payload, locals: &self.locals })
+impl<'a, 'l> Frame<'a, 'l> {
+    fn of(function: &Function, run: &'l Run<'a>, depth: u32) -> Self {
+        Self { run, locals: RefCell::new(vec![None; function.locals]), depth }
     }
 
-    fn text(&self, node: &'a Node) -> Outcome<String> {
-        match self.value(node)? {
-            View::Str(text) => Ok(text.into_owned()),
-            _ => Err(CondError::NotNative),
+    /// A variable, where it was assigned.
+    pub(super) fn local(&self, place: usize) -> Option<View<'a>> {
+        self.locals.borrow().get(place).cloned().flatten()
+    }
+
+    /// Those of a comprehension begin anew each time.
+    fn forget(&self, places: std::ops::Range<usize>) {
+        self.locals
+            .borrow_mut()
+            .iter_mut()
+            .take(places.end)
+            .skip(places.start)
+            .for_each(|local| *local = None);
+    }
+
+    fn set(&self, target: &Target, value: View<'a>) -> Outcome<()> {
+        match target {
+            Target::One(place) => {
+                let mut locals = self.locals.borrow_mut();
+                let local = locals.get_mut(*place).ok_or(CondError::NotNative)?;
+                *local = Some(value);
+            }
+            Target::Each(targets) => {
+                let (View::List(items) | View::Tuple(items)) = value else {
+                    return Err(CondError::NotNative);
+                };
+                if items.len() != targets.len() {
+                    return Err(CondError::NotNative);
+                }
+                for (target, value) in targets.iter().zip(items.iter()) {
+                    self.set(target, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls a function of the script.
+    fn call(
+        &self,
+        place: usize,
+        arguments: Vec<View<'a>>,
+        given: Given<'a, '_>,
+    ) -> Outcome<View<'a>> {
+        self.run.round()?;
+        let script: &'a Native = self.run.script;
+        let function = script.functions.get(place).filter(|it| it.parameters == arguments.len());
+        let function = function.filter(|_| self.depth < DEEPEST).ok_or(CondError::NotNative)?;
+        let frame = Frame::of(function, self.run, self.depth + 1);
+        for (place, argument) in arguments.into_iter().enumerate() {
+            frame.set(&Target::One(place), argument)?;
+        }
+        let given = Given { event: given.event, payload: given.payload, frame: Some(&frame) };
+        match frame.steps(&function.body, given)? {
+            Flow::Next => Ok(View::None),
+            Flow::Returned(value) => Ok(value),
+            Flow::Break | Flow::Continue | Flow::Said(_) => Err(CondError::NotNative),
         }
     }
 
-    fn set(&mut self, place: usize, value: View<'a>) {
-        if let Some(local) = self.locals.get_mut(place) {
-            *local = Some(value);
-        }
-    }
-
-    fn steps(&mut self, steps: &'a [Step]) -> Outcome<Flow> {
+    fn steps(&self, steps: &'a [Step], given: Given<'a, '_>) -> Outcome<Flow<'a>> {
         for step in steps {
-            match self.step(step)? {
+            match self.step(step, given)? {
                 Flow::Next => {}
                 other => return Ok(other),
             }
@@ -249,37 +213,69 @@ impl<'a> Run<'a> {
         Ok(Flow::Next)
     }
 
-    fn step(&mut self, step: &'a Step) -> Outcome<Flow> {
+    fn step(&self, step: &'a Step, given: Given<'a, '_>) -> Outcome<Flow<'a>> {
         match step {
-            Step::Set(place, node) => {
-                let value = self.value(node)?;
-                self.set(*place, value);
-                Ok(Flow::Next)
+            Step::Set(target, node) => self.set(target, value_of(node, given)?)?,
+            Step::Add(place, node) => {
+                // A list would be changed in place, for all who have it.
+                let value = match (self.local(*place), value_of(node, given)?) {
+                    (Some(of @ (View::Str(_) | View::Int(_))), value) => {
+                        expression::add(of, value)?
+                    }
+                    _ => return Err(CondError::NotNative),
+                };
+                self.set(&Target::One(*place), value)?;
             }
             Step::If(condition, then, otherwise) => {
-                let holds = truth(&self.value(condition)?)?;
-                self.steps(if holds { then } else { otherwise })
+                let holds = truth(&value_of(condition, given)?)?;
+                return self.steps(if holds { then } else { otherwise }, given);
             }
-            Step::For(place, over, body) => {
-                let (View::List(items) | View::Tuple(items)) = self.value(over)? else {
-                    return Err(CondError::NotNative);
-                };
-                for item in (0..items.len()).map_while(|at| items.at(at)) {
-                    self.set(*place, item);
-                    match self.steps(body)? {
+            Step::For(target, over, body) => {
+                for item in elements(value_of(over, given)?)?.iter() {
+                    self.run.round()?;
+                    self.set(target, item)?;
+                    match self.steps(body, given)? {
                         Flow::Next | Flow::Continue => {}
                         Flow::Break => break,
-                        said @ Flow::Said(_) => return Ok(said),
+                        end @ (Flow::Returned(_) | Flow::Said(_)) => return Ok(end),
                     }
                 }
-                Ok(Flow::Next)
             }
-            Step::Break => Ok(Flow::Break),
-            Step::Continue => Ok(Flow::Continue),
-            Step::Allow => Ok(Flow::Said(Said::Allow)),
-            Step::Block(reason) => Ok(Flow::Said(Said::Block(self.text(reason)?))),
-            Step::Ask(reason) => Ok(Flow::Said(Said::Ask(self.text(reason)?))),
+            Step::Do(node) => {
+                value_of(node, given)?;
+            }
+            Step::Break => return Ok(Flow::Break),
+            Step::Continue => return Ok(Flow::Continue),
+            Step::Return(None) => return Ok(Flow::Returned(View::None)),
+            Step::Return(Some(value)) => return Ok(Flow::Returned(value_of(value, given)?)),
+            Step::Allow => return Ok(Flow::Said(Said::Allow)),
+            Step::Block(reason) => return Ok(Flow::Said(Said::Block(text(reason, given)?))),
+            Step::Ask(reason) => return Ok(Flow::Said(Said::Ask(text(reason, given)?))),
+            Step::Modify(fields) => {
+                let field = |(name, value): &'a (Box<str>, Node)| {
+                    Ok((name.clone().into(), built_in::json(&value_of(value, given)?)?))
+                };
+                let patch = fields.iter().map(field).collect::<Outcome<_>>()?;
+                return Ok(Flow::Said(Said::Modify(patch)));
+            }
         }
+        Ok(Flow::Next)
+    }
+}
+
+fn text<'a>(node: &'a Node, given: Given<'a, '_>) -> Outcome<String> {
+    match value_of(node, given)? {
+        View::Str(text) => Ok(text.into_owned()),
+        _ => Err(CondError::NotNative),
+    }
+}
+
+/// What a loop goes over.
+fn elements(over: View<'_>) -> Outcome<Elements<'_>> {
+    match over {
+        View::List(items) | View::Tuple(items) => Ok(items),
+        View::Dict(of) => Ok(Elements::Made(method::keys(of).into())),
+        _ => Err(CondError::NotNative),
     }
 }
 
@@ -296,6 +292,7 @@ mod tests {
     use super::super::{SCRIPT, check_script};
     use super::*;
     use crate::host::{Call, Host, Reply};
+    use crate::payload::Whole;
     use crate::sandbox::{Decided, Limits, Program};
 
     struct Nobody;
@@ -307,11 +304,12 @@ mod tests {
     }
 
     /// What the language makes of a script; nothing where it fails.
-    fn by_starlark(script: &str, payload: &Map<String, Value>) -> Option<Decided> {
+    fn by_starlark(script: &str, payload: &Map<String, Value>) -> Option<(Decided, Vec<Effect>)> {
         let time = Duration::from_secs(20);
         let limits = Limits { steps: 1 << 30, heap: 1 << 26, time, from_start: true };
         let program = Program::compile(script, None, false, limits).ok()?;
-        program.run("tool.pre", payload, false, limits, &Nobody).decided.ok()
+        let ran = program.run("tool.pre", payload, false, limits, &Nobody);
+        Some((ran.decided.ok()?, ran.effects))
     }
 
     /// Whether a native form decides; then it is what the language decides.
@@ -319,13 +317,11 @@ mod tests {
         let payload = payload.as_object().unwrap();
         let Ok(checked) = check_script(script, &SCRIPT) else { return false };
         let Some(native) = checked.native else { return false };
-        let Some(said) = native.decide("tool.pre", payload) else { return false };
-        let decided = match said {
-            Said::Allow => Decided::Allow,
-            Said::Block(reason) => Decided::block(&reason),
-            Said::Ask(reason) => Decided::ask(&reason),
+        let Some((said, effects)) = native.decide("tool.pre", &Whole(payload)) else {
+            return false;
         };
-        assert_eq!(Some(decided), by_starlark(script, payload), "{script}\n{payload:?}");
+        let ours = (Decided::from(said), effects);
+        assert_eq!(Some(ours), by_starlark(script, payload), "{script}\n{payload:?}");
         true
     }
 
@@ -382,29 +378,139 @@ mod tests {
         for body in [
             &["return"][..],
             &["x = 1"],
-            &["metrics.incr(\"x\")", "return allow()"],
             &["payload = {}", "return allow()"],
             &["allow = block", "return allow(\"x\")"],
             &["for len in [1]:", "    pass", "return allow()"],
             &["return block(1)"],
             &["return block(\"a\" + 1)"],
             &["return block(x)", "x = \"a\""],
-            &["for x in payload:", "    return block(x)", "return allow()"],
-            &["return modify({})"],
             &["return block(reason = \"a\")"],
-            &["x, y = \"a\", \"b\"", "return allow()"],
             &["return \"allow\""],
+            &["return modify({\"a\": 1, \"a\": 2})"],
+            &["return modify(payload)"],
+            // What changes a list is seen by all who have it.
+            &["x = [\"a\"]", "y = x", "x += [\"b\"]", "return block(y[1])"],
+            &["x = []", "x.append(\"a\")", "return block(x[0])"],
+            &["x, y = [\"a\"]", "return block(x)"],
+            &["return block(\"\".join([y for x in [\"a\"] for y in y]))"],
+            &["y = [\"b\"]", "return block(\"\".join([y for x in [\"a\"] for y in y]))"],
+            &["return block(\"a\".split(\"\")[0])"],
+            &["return block(str([1]))"],
+            &["return block(\"{0}\".format(\"a\"))"],
+            &["metrics.incr(\"a\" * 300)", "return allow()"],
+            &["metrics.incr(1)", "return allow()"],
+            &["log.info(\"x\", x = payload[\"absent\"])", "return allow()"],
+            &["return block(str(cache.get(\"a\")))"],
+            &["return block(str(effects.of({}).list))"],
+            &["return block((lambda: \"a\")())"],
         ] {
             assert!(!agrees(&handle(body), &json!({"name": "a"})), "{body:?}");
         }
         let payload = json!({});
-        assert!(!agrees("x = 1\ndef handle(event, payload):\n    return allow()\n", &payload));
-        assert!(!agrees("def handle(event, payload = {}):\n    return allow()\n", &payload));
-        assert!(!agrees("def handle(e, p):\n    return block(p[\"x\"])\n", &payload));
-        assert!(!agrees(
-            "def f():\n    return 1\ndef handle(event, payload):\n    return allow()\n",
-            &payload
-        ));
+        for script in [
+            "def handle(event, payload = {}):\n    return allow()\n",
+            "def handle(e, p):\n    return block(p[\"x\"])\n",
+            "x = [1] + [len([2])]\ndef handle(event, payload):\n    return allow()\n",
+            "x = 1\nx = 2\ndef handle(event, payload):\n    return allow()\n",
+            "def f(x):\n    return f(x)\ndef handle(event, payload):\n    return block(f(\"a\"))\n",
+            "def f(x = 1):\n    return x\ndef handle(event, payload):\n    return allow()\n",
+            "def f():\n    return allow()\ndef handle(event, payload):\n    return f()\n",
+        ] {
+            assert!(!agrees(script, &payload), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_scripts_have_beyond_conditions() {
+        let payload = json!({
+            "name": "run_command",
+            "server": null,
+            "args": {"CommandLine": "git push -f && rm -r build > /dev/null", "Cwd": "/work", "n": 3},
+            "session": {"id": "s", "workspaces": ["/work", "/more"]},
+            "result": "token ghp_0123456789abcdefghijklmnopqrstuvwxyz",
+        });
+        let scripts = [
+            "NAMES = {\"a\": [\"b\"], \"c\": {\"d\": 1}}\n\
+             def has(name):\n    return name in NAMES\n\
+             def handle(event, payload):\n    return block(str([has(\"a\"), has(\"b\")][0]))\n",
+            "def at(payload, event):\n    return payload[event]\n\
+             def handle(event, payload):\n    return block(at({\"x\": \"y\"}, \"x\") + event)\n",
+            "def twice(x):\n    for y in x:\n        if y == \"b\":\n            return y + y\n\
+             def handle(event, payload):\n    return block(str(twice([\"a\", \"b\"])) + str(twice([])))\n",
+        ];
+        for script in scripts {
+            assert!(agrees(script, &payload), "{script}");
+        }
+        for line in [
+            "return block(payload[\"args\"][\"CommandLine\"].split()[1])",
+            "return block(\"|\".join(\"a,b,,c\".split(\",\")))",
+            "return block(\"|\".join(\"a\\nb\\r\\nc\\r\\rd\\n\".splitlines()))",
+            "return block(\"abcäö\"[1:-1] + \"abc\"[-99:2] + \"abc\"[2:1] + \"|\".join([\"a\", \"b\", \"c\"][1:]))",
+            "return block(\"a-b\".replace(\"-\", \"+\").removeprefix(\"a\").removesuffix(\"x\"))",
+            "return block(\"{} and {}\".format(\"a\", 1 + 2 - 4) + f\"<{event}>\")",
+            "return block(\",\".join([k + \"=\" + str(v) for k, v in payload[\"args\"].items() if k != \"Cwd\"]))",
+            "return block(\",\".join([x + y for x in [\"a\", \"b\"] for y in [x, \"c\"] if x != y]))",
+            "return block(\",\".join(payload[\"args\"].keys()) + str(3 in payload[\"args\"].values()))",
+            "return block(str(any([x == \"a\" for x in payload])) + str(all([])) + str(bool([\"\"])))",
+            "return block(\",\".join([x for x in list(payload) + [\"z\"]]))",
+            "return block(json.encode([payload[\"args\"], payload[\"session\"], None, True, 1.5, (1, 2)]))",
+            "return block(path.normalize(\"/a/../b\") + str(path.inside(\"/a/b\", \"/a\")))",
+            "return block(\",\".join(secrets.find(payload[\"result\"])) + secrets.mask(payload[\"result\"]))",
+            "return modify({\"result\": secrets.mask(payload[\"result\"]), \"args\": payload[\"args\"]})",
+            "return block(\"; \".join([e.kind + \":\" + str(e.path) + \":\" + str(e.place) + \":\" + str(e.tree) + e.by + str(e.destroys) for e in effects.of(payload).list]))",
+            "return block(\"; \".join([\" \".join(c.argv) + str(c.program) + str(c.known) + str(c.host) + \"\".join([r.target + r.access for r in c.redirects]) for c in shell.parse(payload[\"args\"][\"CommandLine\"], payload[\"args\"].get(\"Cwd\")).commands]))",
+            "return block(str(effects.writes_under(payload, \"build\")) + str(effects.reads_under(payload, \"/etc\")) + str(effects.deletes_under(payload, \"/work/build\")) + str(effects.reaches_network(payload)))",
+            "return block(\",\".join([u.why + u.text for u in shell.parse(\"eval $x\").unknown]))",
+        ] {
+            assert!(agrees(&handle(&[line]), &payload), "{line}");
+        }
+        for body in [
+            &["a, b = (\"x\", \"y\")", "return block(b + a)"][..],
+            &["x = \"a\"", "for y in [\"b\", \"c\"]:", "    x += y", "return block(x)"],
+            &[
+                "n = 0",
+                "for k, v in {\"a\": 1, \"b\": 2}.items():",
+                "    n += v",
+                "return block(str(n))",
+            ],
+            &[
+                "metrics.incr(\"calls\")",
+                "metrics.incr(\"calls.\" + payload[\"name\"], 2)",
+                "log.info(\"seen\", 1, None, tool = payload[\"name\"], args = payload[\"args\"])",
+                "log.warn(\"x\")",
+                "print(\"y\")",
+                "return allow()",
+            ],
+        ] {
+            assert!(agrees(&handle(body), &payload), "{body:?}");
+        }
+    }
+
+    /// The hooks that people copy need no language for what they are usually asked.
+    #[test]
+    fn ready_hooks_have_a_native_form() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folders = [
+            "hooks",
+            "examples/governed-agent/.harness/hooks",
+            "examples/governed-agent/.tollgate/hooks",
+        ];
+        let mut without = Vec::new();
+        for folder in folders {
+            for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+                let file = entry.unwrap().path();
+                let text = std::fs::read_to_string(&file).unwrap();
+                let Some((_, script)) = text.split_once("script: |\n") else { continue };
+                let (script, _) = script.split_once("\n---").unwrap();
+                let lines = script.lines().map(|line| line.get(2..).unwrap_or_default());
+                let script = lines.collect::<Vec<_>>().join("\n");
+                if check_script(&script, &SCRIPT).unwrap().native.is_none() {
+                    without.push(file.file_name().unwrap().to_string_lossy().into_owned());
+                }
+            }
+        }
+        // It asks for what was kept.
+        assert_eq!(without, ["budget.md"]);
     }
 
     fn expression() -> impl Strategy<Value = String> {
@@ -426,6 +532,16 @@ mod tests {
             "(\"a\",)",
             "[]",
             "{}",
+            "payload[\"args\"][x]",
+            "payload.get(x, y)",
+            "x[0]",
+            "x[1:]",
+            "[x, y]",
+            "help(x)",
+            "GLOBAL",
+            "GLOBAL.get(x)",
+            "event.split(\".\")",
+            "effects.of(payload).list",
         ])
         .prop_map(str::to_owned);
         leaf.prop_recursive(3, 12, 3, |inner| {
@@ -433,13 +549,28 @@ mod tests {
                 (
                     inner.clone(),
                     prop::sample::select(vec![
-                        "==", "!=", "in", "not in", "+", "and", "or", "<", ">="
+                        "==", "!=", "in", "not in", "+", "-", "and", "or", "<", ">="
                     ]),
                     inner.clone()
                 )
                     .prop_map(|(left, op, right)| format!("({left} {op} {right})")),
                 inner.clone().prop_map(|of| format!("(not {of})")),
                 inner.clone().prop_map(|of| format!("len({of})")),
+                inner.clone().prop_map(|of| format!("{of}[:-1]")),
+                inner.clone().prop_map(|of| format!("str({of})")),
+                inner.clone().prop_map(|of| format!("any({of})")),
+                inner.clone().prop_map(|of| format!("list({of})")),
+                inner.clone().prop_map(|of| format!("help({of})")),
+                inner.clone().prop_map(|of| format!("json.encode({of})")),
+                inner.clone().prop_map(|of| format!("\"-\".join({of})")),
+                (inner.clone(), inner.clone()).prop_map(|(of, by)| format!("{of}.split({by})")),
+                (inner.clone(), inner.clone())
+                    .prop_map(|(of, by)| format!("{of}.startswith({by})")),
+                (inner.clone(), inner.clone()).prop_map(|(of, at)| format!("{of}[{at}]")),
+                (inner.clone(), inner.clone(), inner.clone())
+                    .prop_map(|(it, of, when)| format!("[{it} for x in {of} if {when}]")),
+                (inner.clone(), inner.clone())
+                    .prop_map(|(it, of)| format!("[{it} for x in {of} for y in x]")),
                 inner.clone().prop_map(|of| format!("{of}.lower()")),
                 (inner.clone(), inner.clone(), inner)
                     .prop_map(|(a, b, c)| format!("({a} if {b} else {c})")),
@@ -457,6 +588,11 @@ mod tests {
             3 => (prop::sample::select(vec!["x", "y"]), expression()).prop_map(|(x, it)| vec![format!("{x} = {it}")]),
             2 => ending.prop_map(|line| vec![line]),
             1 => Just(vec!["pass".to_owned()]),
+            1 => expression().prop_map(|it| vec![format!("metrics.incr({it})")]),
+            1 => expression().prop_map(|it| vec![format!("log({it}, x = {it})")]),
+            1 => expression().prop_map(|it| vec![format!("x += {it}")]),
+            1 => expression().prop_map(|it| vec![format!("x, y = {it}")]),
+            1 => expression().prop_map(|it| vec![format!("return modify({{\"name\": {it}}})")]),
         ];
         if depth == 0 {
             return simple.boxed();
@@ -493,7 +629,8 @@ mod tests {
             c in prop::sample::select(vec![json!("a"), json!("xay"), json!(1), json!(["a"]), json!(null)]),
         ) {
             let lines: Vec<&str> = body.iter().map(String::as_str).chain(["return allow()"]).collect();
-            agrees(&handle(&lines), &json!({"name": name, "n": 2, "args": {"c": c}}));
+            let help = "GLOBAL = {\"a\": \"b\", \"\": [\"a\"]}\ndef help(it):\n    if it:\n        return [it, it]\n    return GLOBAL\n";
+            agrees(&(help.to_owned() + &handle(&lines)), &json!({"name": name, "n": 2, "args": {"c": c}}));
         }
     }
 }

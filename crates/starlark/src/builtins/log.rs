@@ -18,9 +18,9 @@ use starlark::values::none::NoneType;
 use starlark::values::tuple::UnpackTuple;
 use starlark::values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 use starlark::{starlark_module, starlark_simple_value};
-use tollgate_core::ledger::{Effect, LogEntry, LogLevel};
+use tollgate_core::ledger::LogLevel;
 
-use super::{note, running};
+use super::running;
 use crate::convert::to_json;
 
 #[derive(Debug, ProvidesStaticType, NoSerialize, Allocative, StarlarkPagablePanic)]
@@ -85,16 +85,12 @@ fn write<'v, 'n>(
     eval: &Evaluator<'v, '_, '_>,
 ) -> anyhow::Result<NoneType> {
     let words: Vec<String> = words.iter().map(|word| word.to_str()).collect();
-    let message = words.join(" ");
-    let mut size = message.len();
     let mut map = Map::new();
     for (name, value) in fields {
         let value = to_json(value).map_err(|why| anyhow::anyhow!("`{name}`: {why}"))?;
-        size += name.len() + value.to_string().len();
         map.insert(name.to_owned(), value);
     }
-    let entry = LogEntry { level, message, fields: map };
-    note(running(eval)?, Effect::Log(entry), size)?;
+    running(eval)?.notes.log(level, words.join(" "), map).map_err(anyhow::Error::msg)?;
     Ok(NoneType)
 }
 

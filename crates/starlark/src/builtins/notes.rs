@@ -1,134 +1,90 @@
-//! `metrics` and `cache`. What is written shows at once to the script that wrote it, and to others
-//! when the dispatch is done.
+//! What a run wants written down: counters, lines of a log, values to keep. It counts once the script has decided.
 
-#![allow(
-    clippy::unnecessary_wraps,
-    clippy::needless_pass_by_value,
-    clippy::elidable_lifetime_names
-)]
+use std::cell::{Cell, RefCell};
 
 use serde_json::{Map, Value as Json};
-use starlark::environment::GlobalsBuilder;
-use starlark::eval::Evaluator;
-use starlark::starlark_module;
-use starlark::values::float::UnpackFloat;
-use starlark::values::none::NoneType;
-use starlark::values::{Heap, Value};
-use tollgate_core::ledger::{Effect, Ledger};
+use tollgate_core::ledger::{Effect, LogEntry, LogLevel};
 
-use super::{note, running};
-use crate::convert::{dict, to_json, to_starlark};
-use crate::host::Call;
-use crate::sandbox::Running;
-
-#[starlark_module]
-pub(super) fn metrics(builder: &mut GlobalsBuilder) {
-    /// Adds to a counter.
-    fn incr<'v>(
-        name: &str,
-        #[starlark(default = 1)] by: i64,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> anyhow::Result<NoneType> {
-        check_name(name)?;
-        note(running(eval)?, Effect::Incr { name: name.to_owned(), by }, name.len())?;
-        Ok(NoneType)
-    }
-
-    /// Sets a gauge.
-    fn set<'v>(
-        name: &str,
-        value: UnpackFloat,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> anyhow::Result<NoneType> {
-        check_name(name)?;
-        let value = value.0;
-        if !value.is_finite() {
-            anyhow::bail!("`{name}` cannot be set to {value}");
-        }
-        note(running(eval)?, Effect::Set { name: name.to_owned(), value }, name.len())?;
-        Ok(NoneType)
-    }
-
-    /// All counters and gauges as they are now.
-    fn snapshot<'v>(eval: &mut Evaluator<'v, '_, '_>) -> anyhow::Result<Value<'v>> {
-        let running = running(eval)?;
-        let metrics = running.ask(Call::Metrics).map_err(anyhow::Error::msg)?;
-        let metrics = match metrics {
-            Json::Object(metrics) => with_own(&metrics, &running.effects.borrow()),
-            _ => Map::new(),
-        };
-        Ok(dict(&metrics, eval.heap()))
-    }
-}
+/// The most that one run may want written down.
+const MOST_EFFECTS: usize = 1000;
+const LARGEST_EFFECTS: usize = 256 * 1024;
 
 /// How long the name of a counter may be.
 const LONGEST_NAME: usize = 256;
 
-fn check_name(name: &str) -> anyhow::Result<()> {
+/// What one run has noted.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    effects: RefCell<Vec<Effect>>,
+    /// How large they are.
+    written: Cell<usize>,
+}
+
+impl Notes {
+    /// Adds to a counter.
+    pub(crate) fn incr(&self, name: &str, by: i64) -> Result<(), String> {
+        check_name(name)?;
+        self.add(Effect::Incr { name: name.to_owned(), by }, name.len())
+    }
+
+    /// Sets a gauge.
+    pub(crate) fn set(&self, name: &str, value: f64) -> Result<(), String> {
+        check_name(name)?;
+        if !value.is_finite() {
+            return Err(format!("`{name}` cannot be set to {value}"));
+        }
+        self.add(Effect::Set { name: name.to_owned(), value }, name.len())
+    }
+
+    /// Adds a line to the log.
+    pub(crate) fn log(
+        &self,
+        level: LogLevel,
+        message: String,
+        fields: Map<String, Json>,
+    ) -> Result<(), String> {
+        let values = fields.iter().map(|(name, value)| name.len() + value.to_string().len());
+        let size = message.len() + values.sum::<usize>();
+        self.add(Effect::Log(LogEntry { level, message, fields }), size)
+    }
+
+    /// Keeps a value.
+    pub(crate) fn keep(&self, key: &str, value: Json) -> Result<(), String> {
+        let size = key.len() + value.to_string().len();
+        self.add(Effect::Cache { key: key.to_owned(), value }, size)
+    }
+
+    /// What was noted so far.
+    pub(crate) fn so_far<T>(&self, look: impl FnOnce(&[Effect]) -> T) -> T {
+        look(&self.effects.borrow())
+    }
+
+    pub(crate) fn into_effects(self) -> Vec<Effect> {
+        self.effects.into_inner()
+    }
+
+    fn add(&self, effect: Effect, size: usize) -> Result<(), String> {
+        let written = self.written.get().saturating_add(size);
+        let mut effects = self.effects.borrow_mut();
+        if effects.len() >= MOST_EFFECTS || written > LARGEST_EFFECTS {
+            return Err(format!(
+                "a hook may write down {MOST_EFFECTS} things, of {} KiB altogether, each time it is \
+                 asked: this is more",
+                LARGEST_EFFECTS / 1024
+            ));
+        }
+        self.written.set(written);
+        effects.push(effect);
+        Ok(())
+    }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
     if name.len() > LONGEST_NAME {
-        anyhow::bail!(
+        return Err(format!(
             "the name of a counter may have {LONGEST_NAME} bytes, this has {}",
             name.len()
-        );
+        ));
     }
     Ok(())
-}
-
-/// The counters with what this run has added.
-fn with_own(metrics: &Map<String, Json>, own: &[Effect]) -> Map<String, Json> {
-    let ledger = Ledger::default();
-    for (name, value) in metrics {
-        let effect = match (value.as_i64(), value.as_f64()) {
-            (Some(by), _) => Effect::Incr { name: name.clone(), by },
-            (None, Some(value)) => Effect::Set { name: name.clone(), value },
-            (None, None) => continue,
-        };
-        ledger.apply(&[effect]);
-    }
-    ledger.apply(own);
-    ledger.metrics()
-}
-
-#[starlark_module]
-pub(super) fn cache(builder: &mut GlobalsBuilder) {
-    /// The value of a key, else the default.
-    fn get<'v>(
-        key: &str,
-        default: Option<Value<'v>>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> anyhow::Result<Value<'v>> {
-        let found = cached(running(eval)?, key, eval.heap())?;
-        Ok(found.or(default).unwrap_or_else(Value::new_none))
-    }
-
-    /// Puts a value into the cache.
-    fn set<'v>(
-        key: &str,
-        value: Value<'v>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> anyhow::Result<NoneType> {
-        let value = to_json(value).map_err(|why| anyhow::anyhow!("`{key}`: {why}"))?;
-        let size = key.len() + value.to_string().len();
-        note(running(eval)?, Effect::Cache { key: key.to_owned(), value }, size)?;
-        Ok(NoneType)
-    }
-}
-
-fn cached<'v>(
-    running: &Running<'_>,
-    wanted: &str,
-    heap: Heap<'v>,
-) -> anyhow::Result<Option<Value<'v>>> {
-    let own = running.effects.borrow().iter().rev().find_map(|effect| match effect {
-        Effect::Cache { key, value } if key == wanted => Some(to_starlark(value, heap)),
-        _ => None,
-    });
-    if own.is_some() {
-        return Ok(own);
-    }
-    // A value that is not there comes as nothing at all, one that is `None` as a list of it.
-    match running.ask(Call::CacheGet(wanted.to_owned())).map_err(anyhow::Error::msg)? {
-        Json::Array(found) => Ok(found.first().map(|value| to_starlark(value, heap))),
-        _ => Ok(None),
-    }
 }

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use serde_json::Value as Json;
 use starlark::environment::GlobalsBuilder;
 use starlark::eval::Evaluator;
 use starlark::starlark_module;
@@ -21,12 +22,22 @@ use crate::convert::{to_json, to_starlark};
 /// As records are masked.
 static MASKER: LazyLock<Masker> = LazyLock::new(Masker::default);
 
+/// A text with a mask in the place of each secret.
+pub(crate) fn mask_text(text: &str) -> Cow<'_, str> {
+    MASKER.text(text)
+}
+
+/// The kinds of secrets in a value, by their names.
+pub(crate) fn find(value: &Json) -> Vec<&'static str> {
+    MASKER.find(value)
+}
+
 #[starlark_module]
 pub(super) fn register(builder: &mut GlobalsBuilder) {
     /// A copy of a value with a mask in the place of each secret.
     fn mask<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) -> anyhow::Result<Value<'v>> {
         if let Some(text) = value.unpack_str() {
-            return Ok(match MASKER.text(text) {
+            return Ok(match mask_text(text) {
                 Cow::Borrowed(_) => value,
                 Cow::Owned(masked) => eval.heap().alloc(masked),
             });

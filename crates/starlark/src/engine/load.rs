@@ -141,7 +141,8 @@ impl Load<'_> {
         let when_text = artifact.when.as_ref().map(Code::text);
         let program = (artifact.script.text(), when_text, script.facts.may_mutate);
         let is_cheap = expensive.is_none() && !self.shared.isolate_all;
-        let native = script.native.filter(|_| is_cheap);
+        let in_process = matches!(self.shared.isolation, Isolation::InProcess);
+        let native = script.native.filter(|_| is_cheap || in_process);
         let later = lazily && native.is_some();
         let place = match (&self.shared.isolation, expensive) {
             (Isolation::InProcess, _) => {

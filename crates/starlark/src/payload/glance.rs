@@ -3,17 +3,20 @@
 use std::cell::{Cell, OnceCell};
 
 use serde_json::Value;
-use tollgate_core::event::{Args, ToolCall};
+use tollgate_core::context::SessionInfo;
+use tollgate_core::event::{Agent, Args, ToolCall};
 use tollgate_core::{EventRef, Kind};
 
 use super::fields::{agent_and_model, name_of, second_name};
 use super::{ALIAS, ARGS};
-use crate::analysis::{CondError, Condition, Payload, View};
+use crate::analysis::{CondError, Condition, Elements, Items, Payload, View};
 
 /// An event as the conditions of hooks look at it, without making anything of it first.
 #[derive(Debug)]
 pub(crate) struct Glance<'a> {
     event: EventRef<'a>,
+    /// The session it is of, where that is known.
+    session: Option<&'a SessionInfo>,
     /// The arguments of a call where one of them has a second name.
     aliased: OnceCell<Aliased<'a>>,
     /// Whether something was asked for that the event alone does not tell.
@@ -22,7 +25,12 @@ pub(crate) struct Glance<'a> {
 
 impl<'a> Glance<'a> {
     pub(crate) fn at(event: EventRef<'a>) -> Self {
-        Self { event, aliased: OnceCell::new(), beyond: Cell::new(false) }
+        Self { event, session: None, aliased: OnceCell::new(), beyond: Cell::new(false) }
+    }
+
+    /// As [`at`](Self::at), where the session is known.
+    pub(crate) fn of(event: EventRef<'a>, session: &'a SessionInfo) -> Self {
+        Self { session: Some(session), ..Self::at(event) }
     }
 
     /// Whether a condition holds, where the event alone can tell.
@@ -70,11 +78,24 @@ impl<'a> Glance<'a> {
         if key == "model" {
             return Some(optional(agent_and_model(self.event).1));
         }
+        match key {
+            "agent" => {
+                let agent = agent_and_model(self.event).0;
+                return Some(agent.map_or(View::None, |agent| View::Dict(agent)));
+            }
+            "session" => return self.session.map(|session| View::Dict(session)),
+            _ => {}
+        }
         match (self.event, call, key) {
             (_, Some(call), "name") => Some(text(name_of(call))),
             (_, Some(call), "native_name") => Some(text(call.native_name())),
             (_, Some(call), "server") => Some(optional(call.server.as_ref())),
             (_, Some(call), ARGS | ALIAS) => Some(self.args(call)),
+            (EventRef::ToolPost(event), _, "result") => Some(View::from(&event.result)),
+            (EventRef::ToolPost(_), _, "error") | (EventRef::ToolError(_), _, "result") => {
+                Some(View::None)
+            }
+            (EventRef::ToolError(event), _, "error") => Some(text(&event.error)),
             (EventRef::TurnStart(event), _, "prompt") => Some(text(&event.prompt)),
             (EventRef::TurnEnd(event), _, "response") => Some(text(&event.response)),
             (EventRef::Stop(event), _, "reason") => Some(text(&event.reason)),
@@ -102,13 +123,82 @@ impl Payload for Aliased<'_> {
         self.args.len() + 1
     }
 
-    fn each(&self, visit: &mut dyn FnMut(&str, View<'_>) -> bool) {
-        let all = self.args.iter().map(|(key, value)| (key.as_str(), value));
-        for (key, value) in all.chain([(self.theirs, self.value)]) {
+    fn each<'b>(&'b self, visit: &mut dyn FnMut(&'b str, View<'b>) -> bool) {
+        // In the order of their names.
+        let (before, after): (Vec<_>, Vec<_>) =
+            self.args.iter().partition(|(key, _)| key.as_str() < self.theirs);
+        let own = |(key, value): (&'b String, &'b Value)| (key.as_str(), value);
+        let all = before.into_iter().map(own).chain([(self.theirs, self.value)]);
+        for (key, value) in all.chain(after.into_iter().map(own)) {
             if !visit(key, View::from(value)) {
                 return;
             }
         }
+    }
+}
+
+impl Payload for Agent {
+    fn get(&self, key: &str) -> Option<View<'_>> {
+        match key {
+            "depth" => Some(View::Int(self.depth.into())),
+            "id" => Some(View::text(&self.id)),
+            _ => None,
+        }
+    }
+
+    fn len(&self) -> usize {
+        2
+    }
+
+    fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a str, View<'a>) -> bool) {
+        each_of(self, &["depth", "id"], visit);
+    }
+}
+
+impl Payload for SessionInfo {
+    fn get(&self, key: &str) -> Option<View<'_>> {
+        match key {
+            "artifacts" => self.artifacts.as_ref().map(View::text),
+            // Only a look at the clock tells.
+            "elapsed" => Some(View::Other),
+            "id" => Some(View::text(&self.id)),
+            "transcript" => self.transcript.as_ref().map(View::text),
+            "workspaces" => Some(View::List(Elements::Of(&self.workspaces))),
+            _ => None,
+        }
+    }
+
+    fn len(&self) -> usize {
+        3 + usize::from(self.artifacts.is_some()) + usize::from(self.transcript.is_some())
+    }
+
+    fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a str, View<'a>) -> bool) {
+        each_of(self, &["artifacts", "elapsed", "id", "transcript", "workspaces"], visit);
+    }
+}
+
+/// Those of these fields that are there.
+fn each_of<'a>(
+    of: &'a dyn Payload,
+    fields: &[&'static str],
+    visit: &mut dyn FnMut(&'a str, View<'a>) -> bool,
+) {
+    for field in fields {
+        if let Some(value) = of.get(field)
+            && !visit(field, value)
+        {
+            return;
+        }
+    }
+}
+
+impl Items for Vec<String> {
+    fn at(&self, index: usize) -> Option<View<'_>> {
+        self.get(index).map(View::text)
+    }
+
+    fn len(&self) -> usize {
+        Vec::len(self)
     }
 }
 
@@ -139,7 +229,7 @@ impl Payload for Glance<'_> {
         0
     }
 
-    fn each(&self, _visit: &mut dyn FnMut(&str, View<'_>) -> bool) {
+    fn each<'b>(&'b self, _visit: &mut dyn FnMut(&'b str, View<'b>) -> bool) {
         self.beyond.set(true);
     }
 }

@@ -3,7 +3,9 @@
 use starlark_syntax::lexer::TokenInt;
 use starlark_syntax::syntax::ast::{ArgumentP, AstArgument, AstExpr, AstLiteral, BinOp, ExprP};
 
-use super::view::{Items, Payload, View};
+use super::view::{Elements, Items, Payload, View};
+use crate::analysis::native::{self, Scope, ScriptNode};
+use std::collections::BTreeMap;
 
 /// An expression.
 #[derive(Debug, Clone)]
@@ -13,8 +15,8 @@ pub(in crate::analysis) enum Node {
     Event,
     /// A variable of a script, by its place among them.
     Local(usize),
-    /// `left + right`, of texts.
-    Join(Box<Node>, Box<Node>),
+    /// What only scripts have.
+    Script(Box<ScriptNode>),
     /// `of[key]`
     Index(Box<Node>, Key),
     /// `of.get(key)`, `of.get(key, default)`
@@ -54,11 +56,19 @@ pub(in crate::analysis) enum Constant {
     Str(Box<str>),
     List(Constants),
     Tuple(Constants),
-    EmptyDict,
+    Dict(Entries),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::analysis) struct Constants(Vec<Constant>);
+
+/// A dict whose keys are texts, in the order of the text.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::analysis) struct Entries {
+    all: Vec<(Box<str>, Constant)>,
+    /// Where the entry of a key is.
+    places: BTreeMap<Box<str>, usize>,
+}
 
 #[derive(Debug, Clone)]
 pub(in crate::analysis) enum Key {
@@ -95,7 +105,7 @@ impl Node {
         match self {
             Node::Constant(constant) => constant.is_flat(2),
             // Only the run of a script knows what is in a variable.
-            Node::Payload | Node::Local(_) | Node::Join(..) => false,
+            Node::Payload | Node::Local(_) | Node::Script(_) => false,
             Node::Event => true,
             Node::Index(of, key) => match (of.as_ref(), key) {
                 (Node::Payload, Key::Str(key)) => known(key),
@@ -133,20 +143,37 @@ impl Constant {
             Constant::List(Constants(items)) | Constant::Tuple(Constants(items)) => {
                 depth > 0 && items.iter().all(|item| item.is_flat(depth - 1))
             }
+            Constant::Dict(Entries { all, .. }) => {
+                depth > 0 && all.iter().all(|(_, value)| value.is_flat(depth - 1))
+            }
             _ => true,
         }
     }
 
-    pub(super) fn view(&self) -> View<'_> {
+    /// `self + other`, of texts and of lists.
+    pub(in crate::analysis) fn plus(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Str(left), Self::Str(right)) => {
+                Some(Self::Str((left.into_string() + &right).into()))
+            }
+            (Self::List(Constants(mut left)), Self::List(Constants(right))) => {
+                left.extend(right);
+                Some(Self::List(Constants(left)))
+            }
+            _ => None,
+        }
+    }
+
+    pub(in crate::analysis) fn view(&self) -> View<'_> {
         match self {
             Constant::None => View::None,
             Constant::Bool(it) => View::Bool(*it),
             Constant::Int(it) => View::Int(*it),
             Constant::Float(it) => View::Float(*it),
             Constant::Str(it) => View::Str(it.as_ref().into()),
-            Constant::List(items) => View::List(items),
-            Constant::Tuple(items) => View::Tuple(items),
-            Constant::EmptyDict => View::Dict(&EmptyDict),
+            Constant::List(items) => View::List(Elements::Of(items)),
+            Constant::Tuple(items) => View::Tuple(Elements::Of(items)),
+            Constant::Dict(entries) => View::Dict(entries),
         }
     }
 }
@@ -161,19 +188,32 @@ impl Items for Constants {
     }
 }
 
-#[derive(Debug)]
-struct EmptyDict;
+impl Entries {
+    /// Of these, where no key stands twice: that raises.
+    fn new(all: Vec<(Box<str>, Constant)>) -> Option<Self> {
+        let places: BTreeMap<_, _> =
+            all.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
+        (places.len() == all.len()).then_some(Self { all, places })
+    }
+}
 
-impl Payload for EmptyDict {
-    fn get(&self, _: &str) -> Option<View<'_>> {
-        None
+impl Payload for Entries {
+    fn get(&self, key: &str) -> Option<View<'_>> {
+        let (_, value) = self.all.get(*self.places.get(key)?)?;
+        Some(value.view())
     }
 
     fn len(&self) -> usize {
-        0
+        self.all.len()
     }
 
-    fn each(&self, _: &mut dyn FnMut(&str, View<'_>) -> bool) {}
+    fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a str, View<'a>) -> bool) {
+        for (key, value) in &self.all {
+            if !visit(key, value.view()) {
+                return;
+            }
+        }
+    }
 }
 
 /// Where an expression stands.
@@ -181,15 +221,31 @@ impl Payload for EmptyDict {
 pub(in crate::analysis) enum Within<'a> {
     /// It is a condition.
     Condition,
-    /// It is a part of a script that has these variables.
-    Script(&'a [&'a str]),
+    /// It is a part of a script, in a function with these names.
+    Script(&'a Scope<'a>),
 }
 
 impl Within<'_> {
     fn local(self, name: &str) -> Option<usize> {
         match self {
             Self::Condition => None,
-            Self::Script(locals) => locals.iter().position(|local| *local == name),
+            Self::Script(scope) => scope.local(name),
+        }
+    }
+
+    /// Whether `payload` and `event` are what the hook is asked about.
+    fn is_asked(self) -> bool {
+        match self {
+            Self::Condition => true,
+            Self::Script(scope) => scope.is_asked(),
+        }
+    }
+
+    /// What is no part of conditions.
+    fn script(self, expression: &AstExpr) -> Option<Node> {
+        match self {
+            Self::Condition => None,
+            Self::Script(scope) => native::node(expression, scope),
         }
     }
 }
@@ -202,21 +258,23 @@ pub(in crate::analysis) fn node(expression: &AstExpr, within: Within<'_>) -> Opt
         return Some(Node::Constant(constant));
     }
     Some(match &expression.node {
-        ExprP::Identifier(name) => match name.node.ident.as_str() {
-            "payload" => Node::Payload,
-            "event" => Node::Event,
-            name => Node::Local(within.local(name)?),
+        ExprP::Identifier(name) => match (within.local(&name.node.ident), &*name.node.ident) {
+            (Some(place), _) => Node::Local(place),
+            (None, "payload") if within.is_asked() => Node::Payload,
+            (None, "event") if within.is_asked() => Node::Event,
+            _ => within.script(expression)?,
         },
         ExprP::Index(parts) => {
-            let key = match constant(&parts.1)? {
-                Constant::Str(key) => Key::Str(key),
-                Constant::Int(index) => Key::Int(i32::try_from(index).ok()?),
-                _ => return None,
+            let key = match constant(&parts.1) {
+                Some(Constant::Str(key)) => Key::Str(key),
+                Some(Constant::Int(index)) => Key::Int(i32::try_from(index).ok()?),
+                _ => return within.script(expression),
             };
             Node::Index(boxed(&parts.0)?, key)
         }
         ExprP::Not(of) => Node::Not(boxed(of)?),
         ExprP::If(parts) => Node::If(Box::new([node(&parts.0)?, node(&parts.1)?, node(&parts.2)?])),
+        ExprP::Op(_, BinOp::Add | BinOp::Subtract, _) => within.script(expression)?,
         ExprP::Op(left, op, right) => {
             let (left, right) = (boxed(left)?, boxed(right)?);
             match op {
@@ -230,15 +288,18 @@ pub(in crate::analysis) fn node(expression: &AstExpr, within: Within<'_>) -> Opt
                 BinOp::LessOrEqual => Node::Compare(left, Order::LessOrEqual, right),
                 BinOp::Greater => Node::Compare(left, Order::Greater, right),
                 BinOp::GreaterOrEqual => Node::Compare(left, Order::GreaterOrEqual, right),
-                BinOp::Add if matches!(within, Within::Script(_)) => Node::Join(left, right),
                 _ => return None,
             }
         }
-        ExprP::Call(function, arguments) => call(function, &arguments.args, within)?,
-        _ => return None,
+        ExprP::Call(function, arguments) => match call(function, &arguments.args, within) {
+            Some(call) => call,
+            None => within.script(expression)?,
+        },
+        _ => within.script(expression)?,
     })
 }
 
+/// A call that conditions have.
 fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Option<Node> {
     let node = |part: &AstExpr| node(part, within);
     let arguments = arguments
@@ -294,7 +355,8 @@ fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Op
     })
 }
 
-fn constant(expression: &AstExpr) -> Option<Constant> {
+/// A value that the text has in full.
+pub(in crate::analysis) fn constant(expression: &AstExpr) -> Option<Constant> {
     let all =
         |items: &[AstExpr]| items.iter().map(constant).collect::<Option<Vec<_>>>().map(Constants);
     Some(match &expression.node {
@@ -320,7 +382,13 @@ fn constant(expression: &AstExpr) -> Option<Constant> {
         },
         ExprP::List(items) => Constant::List(all(items)?),
         ExprP::Tuple(items) => Constant::Tuple(all(items)?),
-        ExprP::Dict(entries) if entries.is_empty() => Constant::EmptyDict,
+        ExprP::Dict(entries) => {
+            let entry = |(key, value): &(AstExpr, AstExpr)| match constant(key)? {
+                Constant::Str(key) => Some((key, constant(value)?)),
+                _ => None,
+            };
+            Constant::Dict(Entries::new(entries.iter().map(entry).collect::<Option<_>>()?)?)
+        }
         _ => return None,
     })
 }

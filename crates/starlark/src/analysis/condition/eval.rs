@@ -9,7 +9,8 @@ use std::cmp::Ordering;
 
 use super::CondError;
 use super::compile::{Key, Node, Order, TextOp};
-use super::view::{Items, Payload, View};
+use super::view::{Elements, Payload, View};
+use crate::analysis::native::{self, Frame};
 
 /// How deep values are compared.
 const DEEPEST: u32 = 100;
@@ -21,12 +22,12 @@ pub(in crate::analysis) type Outcome<T> = Result<T, CondError>;
 pub(in crate::analysis) struct Given<'a, 'l> {
     pub(in crate::analysis) event: &'a str,
     pub(in crate::analysis) payload: &'a dyn Payload,
-    /// The variables of a script; none where nothing was assigned yet.
-    pub(in crate::analysis) locals: &'l [Option<View<'a>>],
+    /// What the function of a script has, where it stands in one.
+    pub(in crate::analysis) frame: Option<&'l Frame<'a, 'l>>,
 }
 
 pub(super) fn holds(root: &Node, event: &str, payload: &dyn Payload) -> Outcome<bool> {
-    eval(root, Given { event, payload, locals: &[] }).and_then(|value| truth(&value))
+    eval(root, Given { event, payload, frame: None }).and_then(|value| truth(&value))
 }
 
 pub(in crate::analysis) fn eval<'a>(node: &'a Node, given: Given<'a, '_>) -> Outcome<View<'a>> {
@@ -36,15 +37,9 @@ pub(in crate::analysis) fn eval<'a>(node: &'a Node, given: Given<'a, '_>) -> Out
         Node::Event => View::Str(Cow::Borrowed(given.event)),
         // What is not assigned raises, in words that are the language's.
         Node::Local(place) => {
-            given.locals.get(*place).cloned().flatten().ok_or(CondError::NotNative)?
+            given.frame.and_then(|frame| frame.local(*place)).ok_or(CondError::NotNative)?
         }
-        Node::Join(left, right) => {
-            match (eval(left, given)?, eval(right, given)?) {
-                (View::Str(left), View::Str(right)) => View::Str(left + right),
-                // Numbers and lists are added in other ways.
-                _ => return Err(CondError::NotNative),
-            }
-        }
+        Node::Script(node) => native::eval(node, given)?,
         Node::Index(of, key) => index(eval(of, given)?, key)?,
         Node::Get(of, key, default) => {
             let of = eval(of, given)?;
@@ -125,11 +120,12 @@ fn type_of(value: &View<'_>) -> &'static str {
         View::List(_) => "list",
         View::Tuple(_) => "tuple",
         View::Dict(_) => "dict",
+        View::Record(_) => "struct",
         View::Other => "value",
     }
 }
 
-fn wrong(what: &'static str, with: &View<'_>) -> CondError {
+pub(in crate::analysis) fn wrong(what: &'static str, with: &View<'_>) -> CondError {
     match with {
         View::Other => CondError::NotNative,
         _ => CondError::WrongType { what, with: format!("`{}`", type_of(with)) },
@@ -153,6 +149,7 @@ pub(in crate::analysis) fn truth(value: &View<'_>) -> Outcome<bool> {
         View::Str(it) => !it.is_empty(),
         View::List(it) | View::Tuple(it) => !it.is_empty(),
         View::Dict(it) => !it.is_empty(),
+        View::Record(_) => true,
         View::Other => return Err(CondError::NotNative),
     })
 }
@@ -183,7 +180,7 @@ fn apply(op: TextOp, value: View<'_>) -> Outcome<Cow<'_, str>> {
     })
 }
 
-fn index<'a>(of: View<'a>, key: &Key) -> Outcome<View<'a>> {
+pub(in crate::analysis) fn index<'a>(of: View<'a>, key: &Key) -> Outcome<View<'a>> {
     match (of, key) {
         (View::Dict(of), Key::Str(key)) => {
             of.get(key).ok_or_else(|| CondError::NoKey(key.as_ref().to_owned()))
@@ -218,10 +215,8 @@ fn place(index: i32, length: usize) -> Option<usize> {
 fn contains(item: &View<'_>, of: &View<'_>) -> Outcome<bool> {
     match of {
         View::List(items) | View::Tuple(items) => {
-            for at in 0..items.len() {
-                if let Some(element) = items.at(at)
-                    && equal(&element, item, 0)?
-                {
+            for element in items.iter() {
+                if equal(&element, item, 0)? {
                     return Ok(true);
                 }
             }
@@ -246,10 +241,9 @@ fn contains(item: &View<'_>, of: &View<'_>) -> Outcome<bool> {
 
 fn hashable(value: &View<'_>) -> Outcome<()> {
     match value {
+        View::Record(_) => Err(CondError::NotNative),
         View::List(_) | View::Dict(_) | View::Other => Err(wrong("in", value)),
-        View::Tuple(items) => {
-            (0..items.len()).filter_map(|at| items.at(at)).try_for_each(|item| hashable(&item))
-        }
+        View::Tuple(items) => items.iter().try_for_each(|item| hashable(&item)),
         _ => Ok(()),
     }
 }
@@ -259,7 +253,9 @@ fn equal(left: &View<'_>, right: &View<'_>, depth: u32) -> Outcome<bool> {
         return Err(CondError::NotNative);
     }
     Ok(match (left, right) {
-        (View::Other, _) | (_, View::Other) => return Err(CondError::NotNative),
+        (View::Other | View::Record(_), _) | (_, View::Other | View::Record(_)) => {
+            return Err(CondError::NotNative);
+        }
         (View::None, View::None) => true,
         (View::Bool(left), View::Bool(right)) => left == right,
         (View::Int(_) | View::Float(_), View::Int(_) | View::Float(_)) => {
@@ -267,14 +263,14 @@ fn equal(left: &View<'_>, right: &View<'_>, depth: u32) -> Outcome<bool> {
         }
         (View::Str(left), View::Str(right)) => left == right,
         (View::List(left), View::List(right)) | (View::Tuple(left), View::Tuple(right)) => {
-            items_equal(*left, *right, depth + 1)?
+            items_equal(left, right, depth + 1)?
         }
         (View::Dict(left), View::Dict(right)) => dicts_equal(*left, *right, depth + 1)?,
         _ => false,
     })
 }
 
-fn items_equal(left: &dyn Items, right: &dyn Items, depth: u32) -> Outcome<bool> {
+fn items_equal(left: &Elements<'_>, right: &Elements<'_>, depth: u32) -> Outcome<bool> {
     if left.len() != right.len() {
         return Ok(false);
     }

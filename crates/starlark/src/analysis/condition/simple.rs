@@ -5,7 +5,7 @@
 //! cannot afford that. What is recognised here means what the parser would have made of it; tests hold the two against
 //! each other. Everything else is left to the parser.
 
-use super::compile::{Constant, Constants, Key, Node};
+use super::compile::{Constant, Constants, Entries, Key, Node};
 
 /// How deep brackets and `not`s may nest.
 const DEEPEST: usize = 16;
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
     /// A text, or `{}`.
     fn default(&mut self) -> Option<Constant> {
         if self.symbol("{") {
-            return self.symbol("}").then_some(Constant::EmptyDict);
+            return self.symbol("}").then(|| Constant::Dict(Entries::default()));
         }
         self.text().map(|text| Constant::Str(text.into()))
     }

@@ -1,6 +1,7 @@
 //! Values as conditions see them.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -19,14 +20,79 @@ pub enum View<'a> {
     /// Text.
     Str(Cow<'a, str>),
     /// A list.
-    List(&'a dyn Items),
+    List(Elements<'a>),
     /// A tuple. Payloads have none, conditions do.
-    Tuple(&'a dyn Items),
+    Tuple(Elements<'a>),
     /// A dict whose keys are text.
     Dict(&'a dyn Payload),
+    /// What a built-in hands out: values with names.
+    Record(Record<'a>),
     /// A value of which only Starlark knows what it is. A condition that depends on it ends with
     /// [`CondError::NotNative`](super::CondError::NotNative).
     Other,
+}
+
+/// The elements of a list or tuple: of one that is there, or made by a script. Nothing changes either of them, so that
+/// they can be shared.
+#[derive(Debug, Clone)]
+pub enum Elements<'a> {
+    /// Of one that is there.
+    Of(&'a dyn Items),
+    /// Of one that was made.
+    Made(Rc<[View<'a>]>),
+}
+
+/// The values of a record, by their names.
+pub type Record<'a> = Rc<[(&'static str, View<'a>)]>;
+
+impl<'a> Elements<'a> {
+    /// The element at a place, from 0.
+    pub fn at(&self, index: usize) -> Option<View<'a>> {
+        match self {
+            Self::Of(items) => items.at(index),
+            Self::Made(items) => items.get(index).cloned(),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Of(items) => items.len(),
+            Self::Made(items) => items.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = View<'a>> + '_ {
+        (0..self.len()).map_while(|at| self.at(at))
+    }
+}
+
+impl<'a> View<'a> {
+    /// A text.
+    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Str(text.into())
+    }
+
+    /// A text, or `None`.
+    pub fn optional(text: Option<impl Into<Cow<'a, str>>>) -> Self {
+        text.map_or(Self::None, Self::text)
+    }
+
+    /// A list of these.
+    pub fn list(items: impl IntoIterator<Item = View<'a>>) -> Self {
+        Self::List(Elements::Made(items.into_iter().collect()))
+    }
+
+    /// A record of these.
+    pub fn record<const N: usize>(fields: [(&'static str, View<'a>); N]) -> Self {
+        Self::Record(Rc::new(fields))
+    }
 }
 
 /// A dict whose keys are text, such as a payload.
@@ -40,7 +106,7 @@ pub trait Payload: std::fmt::Debug {
         self.len() == 0
     }
     /// Calls for each key and value until the answer is `false`.
-    fn each(&self, visit: &mut dyn FnMut(&str, View<'_>) -> bool);
+    fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a str, View<'a>) -> bool);
 }
 
 /// The elements of a list or tuple.
@@ -64,7 +130,7 @@ impl Payload for Map<String, Value> {
         Map::len(self)
     }
 
-    fn each(&self, visit: &mut dyn FnMut(&str, View<'_>) -> bool) {
+    fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a str, View<'a>) -> bool) {
         for (key, value) in self {
             if !visit(key, View::from(value)) {
                 return;
@@ -103,7 +169,7 @@ impl<'a> From<&'a Value> for View<'a> {
                 }
             }
             Value::String(it) => View::Str(Cow::Borrowed(it)),
-            Value::Array(items) => View::List(items),
+            Value::Array(items) => View::List(Elements::Of(items)),
             Value::Object(entries) => View::Dict(entries),
         }
     }

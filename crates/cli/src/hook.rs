@@ -91,6 +91,9 @@ const MEMORY: u64 = 4 << 30;
 /// The most that a payload may have. What is longer is refused without a look.
 const LARGEST: usize = 64 << 20;
 
+/// The most that is read at once.
+const LONGEST_READ: usize = 64 << 10;
+
 const GAVE_UP: &str =
     "Tollgate could not decide about this, so it is refused. `tollgate doctor` tells more.";
 
@@ -146,7 +149,8 @@ fn payload(deadline: Instant) -> Result<Vec<u8>, String> {
         |error: io::Error| format!("Tollgate cannot read what it was called with: {error}");
     let stdin = io::stdin();
     let mut bytes = Vec::new();
-    let mut buffer = vec![0; 64 * 1024];
+    // Most payloads are short, and to come by memory takes longer than to read them.
+    let mut buffer = vec![0; 4 * 1024];
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = rustix::time::Timespec::try_from(left).ok();
@@ -159,7 +163,12 @@ fn payload(deadline: Instant) -> Result<Vec<u8>, String> {
         }
         match rustix::io::read(&stdin, &mut buffer) {
             Ok(0) => return Ok(bytes),
-            Ok(length) => bytes.extend_from_slice(buffer.get(..length).unwrap_or_default()),
+            Ok(length) => {
+                bytes.extend_from_slice(buffer.get(..length).unwrap_or_default());
+                if length == buffer.len() {
+                    buffer.resize(LONGEST_READ.min(4 * length), 0);
+                }
+            }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(failed(error.into())),
         }

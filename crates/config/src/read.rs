@@ -3,7 +3,7 @@
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -22,8 +22,61 @@ pub(crate) struct ReadFile {
     pub(crate) is_link: bool,
 }
 
+/// What is known of directories, for as long as files are looked for: most places where one could be are below a
+/// directory that is not there.
+#[derive(Debug, Default)]
+pub(crate) struct Directories {
+    there: Vec<PathBuf>,
+    absent: Vec<PathBuf>,
+}
+
+impl Directories {
+    /// Whether a path is below a directory that is not there.
+    fn has_none_for(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|folder| is_among(folder, &self.absent))
+    }
+
+    /// The link to nothing that a path is, or goes through.
+    pub(crate) fn dangling<'p>(&mut self, path: &'p Path) -> Option<&'p Path> {
+        let mut absent = None;
+        for part in path.ancestors() {
+            if is_among(part, &self.there) {
+                break;
+            }
+            match fs::symlink_metadata(part) {
+                Ok(found) if found.is_symlink() && fs::metadata(part).is_err() => {
+                    return Some(part);
+                }
+                // It was reached, so that nothing on the way to it can lead to nothing.
+                Ok(_) => {
+                    self.there.push(part.to_owned());
+                    break;
+                }
+                Err(_) => absent = Some(part),
+            }
+        }
+        self.absent.extend(absent.map(Path::to_owned));
+        None
+    }
+}
+
+fn is_among(path: &Path, known: &[PathBuf]) -> bool {
+    known.iter().any(|known| known.as_os_str() == path.as_os_str())
+}
+
 /// A file; none where there is no such file.
 pub(crate) fn read(path: &Path) -> Result<Option<ReadFile>, Diagnostic> {
+    read_knowing(path, &mut Directories::default())
+}
+
+/// As [`read`], with what is known of directories.
+pub(crate) fn read_knowing(
+    path: &Path,
+    directories: &mut Directories,
+) -> Result<Option<ReadFile>, Diagnostic> {
+    if directories.has_none_for(path) {
+        return Ok(None);
+    }
     let fail = |code, message: String, help: &str| {
         Err(Diagnostic::of_file(path, code, message).help(help))
     };
@@ -34,7 +87,12 @@ pub(crate) fn read(path: &Path) -> Result<Option<ReadFile>, Diagnostic> {
     let before = match looked {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return match dangling(path) {
+            let link = match path.parent() {
+                _ if is_link => Some(path),
+                Some(folder) => directories.dangling(folder),
+                None => None,
+            };
+            return match link {
                 Some(link) if link == path => fail(
                     Code::Unreadable,
                     "the file is a link to nothing".to_owned(),
@@ -127,13 +185,6 @@ fn read_all(mut file: &fs::File, length: u64, bytes: &mut Vec<u8>) -> io::Result
     }
     bytes.truncate(filled);
     Ok(())
-}
-
-/// The link to nothing that a path is, or goes through.
-pub(crate) fn dangling(path: &Path) -> Option<&Path> {
-    // What is there was reached, so that nothing on the way to it can lead to nothing.
-    let there = |path: &&Path| fs::symlink_metadata(path).is_ok();
-    path.ancestors().find(there).filter(|path| path.is_symlink() && fs::metadata(path).is_err())
 }
 
 pub(crate) const READABLE: &str = "make it readable for the user who runs the agent, or remove it";

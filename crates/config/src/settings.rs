@@ -331,13 +331,14 @@ impl Loaded {
     /// Reads the files. One that is not there sets nothing.
     pub fn read(files: &Files) -> Self {
         let mut loaded = Self::default();
+        let mut directories = read::Directories::default();
         let layers = [
             (Layer::System, &files.system),
             (Layer::User, &files.user),
             (Layer::Project, &files.project),
         ];
         for (layer, path) in layers {
-            match path.as_deref().map(read::read) {
+            match path.as_deref().map(|path| read::read_knowing(path, &mut directories)) {
                 None | Some(Ok(None)) => {}
                 Some(Ok(Some(file))) => loaded.add(layer, &file.source),
                 Some(Err(diagnostic)) => loaded.leave_out(layer, vec![diagnostic]),

@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -102,6 +102,10 @@ pub(crate) fn limit_outside() -> Option<(u64, u64)> {
     OUTSIDE.get().copied()
 }
 
+/// What the sweep behind the work needs. It is there without being asked for, and takes no memory where there is nothing
+/// to sweep.
+static SCRATCH: Mutex<Scratch> = Mutex::new(Scratch::new());
+
 /// How much of the noise is kept.
 const NOISE: usize = 16 * 1024;
 
@@ -131,10 +135,10 @@ pub fn supervise(plan: Plan, work: impl FnOnce() -> Answer) -> Result<Ended, Sup
         output: plan.output,
         answers: Some(answers.ours),
         noise: Some(noise.ours),
-        received: Vec::with_capacity(64 * 1024),
+        received: Vec::new(),
         excerpt: Excerpt::new(NOISE),
-        buffer: vec![0; 64 * 1024],
-        scratch: Box::new(Scratch::new()),
+        // Most answers are short, and to come by memory takes longer than to read them.
+        buffer: vec![0; 4 * 1024],
     };
     // SAFETY: there is one thread, so the child is a whole program, and may do what we may.
     match unsafe { libc::fork() } {
@@ -302,7 +306,6 @@ struct Supervision {
     received: Vec<u8>,
     excerpt: Excerpt,
     buffer: Vec<u8>,
-    scratch: Box<Scratch>,
 }
 
 impl Supervision {
@@ -387,7 +390,8 @@ impl Supervision {
         {
             raw::wait_for_signal(raw::signal_set(libc::SIGCHLD), 5_000_000);
         }
-        let swept = sweep(&mut self.scratch, &setting.spared, CLEANING, |_| ());
+        let mut scratch = SCRATCH.lock().unwrap_or_else(PoisonError::into_inner);
+        let swept = sweep(&mut scratch, &setting.spared, CLEANING, |_| ());
         while self.noise.is_some() {
             let bytes = drink(&mut self.noise, &mut self.buffer);
             self.excerpt.push(bytes);

@@ -39,6 +39,7 @@ mod reads;
 mod scope;
 
 pub use bounded::{Bounded, bounded};
+pub(crate) use check::native_alone;
 pub use check::{Checked, CheckedWhen, check_script, check_when};
 pub use condition::{CondError, Condition, Elements, Items, Payload, Record, View};
 pub use depth::{MOST_BYTES, MOST_DEPTH, check_depth};

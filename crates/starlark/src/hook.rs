@@ -173,25 +173,14 @@ impl ScriptHook {
     /// Without Starlark, where the condition is known to hold and the event alone is enough.
     fn natively(&self, event: EventRef<'_>, cx: &impl Context, only_small: bool) -> Option<Ran> {
         let native = self.native.as_ref()?;
-        let measure = Measure::of_event(event, cx)?;
-        measure.check().ok()?;
-        if only_small && measure.size as u64 > self.most {
-            return None;
-        }
-        let glance = Glance::of(event, cx.session().info());
-        match &self.condition {
+        let condition = match &self.condition {
             // Nobody is asked whose `wants` has said no, or has failed.
-            Condition::None | Condition::Native { told: true, .. } => {}
+            Condition::None | Condition::Native { told: true, .. } => None,
             Condition::Script => return None,
-            Condition::Native { condition, told: false } => {
-                match glance.holds(condition, self.event()) {
-                    Some(Ok(true)) => {}
-                    _ => return None,
-                }
-            }
-        }
-        let (said, effects) = glance.tells(|payload| native.decide(self.event(), payload))?;
-        Some(Ran { decided: Ok(said.into()), effects, changed_in_place: false })
+            Condition::Native { condition, told: false } => Some(condition),
+        };
+        let most = only_small.then_some(self.most);
+        decide_natively(native, condition, self.event(), event, cx, most)
     }
 
     /// The script, compiled by now.
@@ -211,28 +200,8 @@ impl ScriptHook {
     fn answer_of<E: Event>(&self, ask: Ask<'_, E>, ran: Ran) -> Result<Answer<E>, Unanswered> {
         let Ran { decided, effects, changed_in_place } = ran;
         let decided = decided.map_err(|failed| self.unanswered(&failed))?;
-        let mut answer = match decided {
-            Decided::Skip => return Ok(Answer::declined()),
-            Decided::Allow => Answer::none(),
-            Decided::Block(reason) => typed(blocked(E::KIND, reason))?,
-            Decided::Ask(reason) => typed(asked(E::KIND, reason).map_err(Unanswered)?)?,
-            Decided::Modify(patch) => {
-                // What is changed is told by what was there.
-                let mut answer =
-                    modified(E::KIND, patch, &projected(ask).fields).map_err(Unanswered)?;
-                if let Some(Rewrite::AllArgs(args)) = &mut answer.rewrite {
-                    without_second_name(ask.event.view(), args);
-                }
-                typed(answer)?
-            }
-        };
-        answer.effects = effects;
-        if changed_in_place {
-            say_in_place(&mut answer);
-        }
-        Ok(answer)
+        answer_of(ask, decided, effects, changed_in_place)
     }
-
     fn event(&self) -> &'static str {
         self.artifact.event.name
     }
@@ -324,6 +293,72 @@ impl ScriptHook {
     fn unanswered(&self, failed: &Failed) -> Unanswered {
         Unanswered(describe(&self.artifact, failed))
     }
+}
+
+/// What a script has decided, as the answer of its event.
+fn answer_of<E: Event>(
+    ask: Ask<'_, E>,
+    decided: Decided,
+    effects: Vec<Effect>,
+    changed_in_place: bool,
+) -> Result<Answer<E>, Unanswered> {
+    let mut answer = match decided {
+        Decided::Skip => return Ok(Answer::declined()),
+        Decided::Allow => Answer::none(),
+        Decided::Block(reason) => typed(blocked(E::KIND, reason))?,
+        Decided::Ask(reason) => typed(asked(E::KIND, reason).map_err(Unanswered)?)?,
+        Decided::Modify(patch) => {
+            // What is changed is told by what was there.
+            let mut answer =
+                modified(E::KIND, patch, &projected(ask).fields).map_err(Unanswered)?;
+            if let Some(Rewrite::AllArgs(args)) = &mut answer.rewrite {
+                without_second_name(ask.event.view(), args);
+            }
+            typed(answer)?
+        }
+    };
+    answer.effects = effects;
+    if changed_in_place {
+        say_in_place(&mut answer);
+    }
+    Ok(answer)
+}
+
+/// What a script in native form decides about an event whose condition holds, if the event alone is enough for both; of
+/// no more than so many bytes, where it is only known to be cheap on these.
+fn decide_natively(
+    native: &Native,
+    condition: Option<&analysis::Condition>,
+    name: &str,
+    event: EventRef<'_>,
+    cx: &impl Context,
+    most: Option<u64>,
+) -> Option<Ran> {
+    let measure = Measure::of_event(event, cx)?;
+    measure.check().ok()?;
+    if most.is_some_and(|most| measure.size as u64 > most) {
+        return None;
+    }
+    let glance = Glance::of(event, cx.session().info());
+    if let Some(condition) = condition
+        && glance.holds(condition, name) != Some(Ok(true))
+    {
+        return None;
+    }
+    let (said, effects) = glance.tells(|payload| native.decide(name, payload))?;
+    Some(Ran { decided: Ok(said.into()), effects, changed_in_place: false })
+}
+
+/// The answer of a script that has decided natively; nothing where only the language can tell.
+pub(crate) fn native_answer<E: Event>(
+    native: &Native,
+    condition: Option<&analysis::Condition>,
+    name: &str,
+    ask: Ask<'_, E>,
+) -> Option<HookResult<E>> {
+    let ran = decide_natively(native, condition, name, ask.event.view(), ask.cx, None)?;
+    let answer = answer_of(ask, ran.decided.ok()?, ran.effects, ran.changed_in_place);
+    Some(answer.map_err(BoxError::from))
 }
 
 /// What went wrong in a hook, and in which line of its file.

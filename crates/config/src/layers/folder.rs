@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Folder;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::read::{READABLE, dangling};
+use crate::read::{Directories, READABLE};
 
 /// The most hook files of a directory.
 const MOST_FILES: usize = 1_000;
@@ -38,7 +38,7 @@ pub(crate) fn list(folder: &Folder) -> Result<Listing, Box<Diagnostic>> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return match dangling(path) {
+            return match Directories::default().dangling(path) {
                 None => Ok(Listing::default()),
                 Some(link) => fail(
                     Code::Unreadable,

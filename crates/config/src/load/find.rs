@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Report};
 use crate::dialect::harness::{Artifact, LARGEST_SCRIPT, read_artifact, read_hook};
 use crate::dialect::{FileHook, HookFile};
 use crate::layers::{Format, Place, Places, list};
-use crate::read::{ReadFile, read};
+use crate::read::{Directories, ReadFile, read_knowing};
 use crate::source::{SourceFile, Span};
 
 /// A file that was found, read as far as that went.
@@ -85,7 +85,8 @@ pub(super) fn find_all(places: &Places, tests: Tests) -> (Vec<Found>, Vec<Diagno
     let mut said = Vec::new();
     let (policies, commands): (Vec<Place>, Vec<Place>) =
         places.files().into_iter().partition(|place| matches!(place.format, Format::Policy));
-    found.extend(commands.into_iter().filter_map(|place| find(place, tests)));
+    let mut directories = Directories::default();
+    found.extend(commands.into_iter().filter_map(|place| find(place, tests, &mut directories)));
     found.retain(|found| {
         if found.has_no_hooks() {
             said.extend(found.diagnostics.iter().cloned());
@@ -110,7 +111,7 @@ pub(super) fn find_all(places: &Places, tests: Tests) -> (Vec<Found>, Vec<Diagno
             }),
         }
     }
-    found.extend(policies.into_iter().filter_map(|place| find(place, tests)));
+    found.extend(policies.into_iter().filter_map(|place| find(place, tests, &mut directories)));
     found.sort_by_key(|found| found.place.layer);
     said.extend(no_file_twice(&mut found));
     said.extend(same_names(&found));
@@ -130,7 +131,8 @@ pub(super) fn find_named(places: &[Place], tests: Tests) -> (Vec<Found>, Vec<Dia
 fn find_each(places: &[Place], tests: Tests) -> Vec<Found> {
     const MANY: usize = 32;
     let all = |places: &[Place]| -> Vec<Found> {
-        places.iter().filter_map(|place| find(place.clone(), tests)).collect()
+        let mut directories = Directories::default();
+        places.iter().filter_map(|place| find(place.clone(), tests, &mut directories)).collect()
     };
     if places.len() < MANY {
         return all(places);
@@ -152,9 +154,9 @@ fn find_each(places: &[Place], tests: Tests) -> Vec<Found> {
 }
 
 /// Reads one file, as far as it is there.
-fn find(place: Place, tests: Tests) -> Option<Found> {
+fn find(place: Place, tests: Tests, directories: &mut Directories) -> Option<Found> {
     let at = SystemTime::now();
-    let (source, seen, file, diagnostics) = match read(&place.path) {
+    let (source, seen, file, diagnostics) = match read_knowing(&place.path, directories) {
         Ok(None) => return None,
         Ok(Some(ReadFile { source, before, is_link })) => {
             let (file, diagnostics) = parse(&place, &source, tests);

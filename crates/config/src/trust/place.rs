@@ -129,7 +129,9 @@ impl Place {
             return Err(refused(&self.file, "it is not a regular file"));
         }
         check(&self.file, &metadata)?;
-        let mut content = Vec::new();
+        // With room for one more, one call tells that this was all.
+        let length = usize::try_from(metadata.len().min(LARGEST)).unwrap_or(0);
+        let mut content = Vec::with_capacity(length + 1);
         file.take(LARGEST + 1).read_to_end(&mut content).map_err(failed(&self.file, "read"))?;
         if content.len() as u64 > LARGEST {
             return Err(refused(&self.file, "it is too large to be a trust store"));

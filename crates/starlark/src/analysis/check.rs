@@ -15,7 +15,7 @@ use super::bounded::{Bounded, bounded, bounded_expression};
 use super::calls;
 use super::condition::Condition;
 use super::facts::Facts;
-use super::names::{BuiltIn, Names, nearest, quoted};
+use super::names::{BuiltIn, Names, SCRIPT, nearest, quoted};
 use super::native::Native;
 use super::parse;
 use super::problem::{Problem, ProblemKind, range};
@@ -61,6 +61,28 @@ pub struct CheckedWhen {
 /// assert_eq!(checked.warnings[0].message, "`handle` can end without a decision");
 /// ```
 pub fn check_script(text: &str, names: &dyn Names) -> Result<Checked, Vec<Problem>> {
+    let Right { ast, warnings, asks } = right(text, names)?;
+    let facts = Facts::of_script(&ast, names);
+    let bounded = bounded(&ast, names);
+    let native = Native::of(&ast);
+    Ok(Checked { ast, warnings, facts, asks, bounded, native })
+}
+
+/// The native form of a script, where it has one and nothing is wrong with it, and whether it asks a person. This is
+/// what a program looks at first that is started for one event: what else there is to know takes longer.
+pub(crate) fn native_alone(text: &str) -> Option<(Native, bool)> {
+    let Right { ast, asks, .. } = right(text, &SCRIPT).ok()?;
+    Some((Native::of(&ast)?, asks.is_some()))
+}
+
+/// A script with nothing wrong in it.
+struct Right {
+    ast: AstModule,
+    warnings: Vec<Problem>,
+    asks: Option<Range<usize>>,
+}
+
+fn right(text: &str, names: &dyn Names) -> Result<Right, Vec<Problem>> {
     let ast = parse(text).map_err(|problem| vec![problem])?;
     let mut walk = Walk::new(names);
     walk.module(ast.statement());
@@ -70,10 +92,7 @@ pub fn check_script(text: &str, names: &dyn Names) -> Result<Checked, Vec<Proble
     if problems.iter().any(|problem| !problem.kind.is_warning()) {
         return Err(problems);
     }
-    let facts = Facts::of_script(&ast, names);
-    let bounded = bounded(&ast, names);
-    let native = Native::of(&ast);
-    Ok(Checked { ast, warnings: problems, facts, asks, bounded, native })
+    Ok(Right { ast, warnings: problems, asks })
 }
 
 /// Checks a condition: one expression over `payload` and `event`.

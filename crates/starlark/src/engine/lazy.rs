@@ -12,12 +12,12 @@ use tollgate_config::script::{Listed, Script, ScriptLoad};
 use tollgate_core::dialect::Layer;
 use tollgate_core::error::BoxError;
 use tollgate_core::hook::{Ask, BoxFuture, Handle, HookResult};
-use tollgate_core::{Event, Registration};
+use tollgate_core::{Event, Kind, Registration};
 
 use super::load::Load;
-use super::{DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, Generation, Shared};
-use crate::analysis::{CondError, Condition};
-use crate::hook::ScriptHook;
+use super::{DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, Generation, Isolation, Shared};
+use crate::analysis::{CondError, Condition, Native, native_alone};
+use crate::hook::{ScriptHook, native_answer};
 use crate::payload::Glance;
 
 pub(super) struct LazyLoad<'e>(Load<'e>);
@@ -40,6 +40,7 @@ impl ScriptLoad for LazyLoad<'_> {
             shared: Arc::clone(shared),
             generation: Arc::clone(generation),
             condition,
+            native: OnceLock::new(),
             made: OnceLock::new(),
         };
         Some(Script { handler: Arc::new(hook), time: longest(artifact) + COMPILING })
@@ -81,10 +82,29 @@ struct LazyHook {
     shared: Arc<Shared>,
     generation: Arc<Generation>,
     condition: When,
+    /// Its native form, where that may run here.
+    native: OnceLock<Option<Native>>,
     made: OnceLock<Result<ScriptHook, String>>,
 }
 
 impl LazyHook {
+    /// What it answers without the language. What is wrong with it, and what else there is to know about it, is left to
+    /// [`made`](Self::made), which takes longer.
+    fn natively<E: Event>(&self, ask: Ask<'_, E>) -> Option<HookResult<E>> {
+        let condition = match &self.condition {
+            When::Always => None,
+            When::Native(condition) => Some(condition),
+            When::AskScript => return None,
+        };
+        let native = self.native.get_or_init(|| {
+            let may_run_here = matches!(self.shared.isolation, Isolation::InProcess);
+            let (native, asks) =
+                may_run_here.then(|| native_alone(self.artifact.script.text())).flatten()?;
+            (!asks || self.artifact.event.kinds == [Kind::ToolPre]).then_some(native)
+        });
+        native_answer(native.as_ref()?, condition, self.artifact.event.name, ask)
+    }
+
     /// The hook, or what is wrong with it.
     fn made(&self) -> Result<&ScriptHook, BoxError> {
         let made = self.made.get_or_init(|| {
@@ -119,6 +139,9 @@ impl<E: Event> Handle<E> for LazyHook {
     }
 
     fn handle<'a>(&'a self, ask: Ask<'a, E>) -> BoxFuture<'a, HookResult<E>> {
+        if let Some(answer) = self.natively(ask) {
+            return Box::pin(std::future::ready(answer));
+        }
         match self.made() {
             Ok(hook) => hook.handle(ask),
             Err(error) => Box::pin(std::future::ready(Err(error))),

@@ -1,6 +1,8 @@
 //! Where hooks are looked for, and how paths are shown.
 
 use std::env;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -76,14 +78,27 @@ pub(crate) fn shown(path: &Path) -> String {
     static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
     let here = HERE.get_or_init(|| env::current_dir().ok());
     let here = here.as_deref().filter(|here| *here != Path::new("/"));
-    if let Some(below) = here.and_then(|here| path.strip_prefix(here).ok()) {
+    if let Some(below) = here.and_then(|here| below(path, here)) {
         let below = below.display().to_string();
         return if below.is_empty() { ".".to_owned() } else { below };
     }
     let home = || env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    match HOME.get_or_init(home).as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+    match HOME.get_or_init(home).as_deref().and_then(|home| below(path, home)) {
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),
+    }
+}
+
+/// What is behind a directory in a path, by the letters of both: a list of hooks has many paths, and they are written
+/// alike.
+fn below<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
+    let directory = directory.as_os_str().as_bytes();
+    let rest = path.as_os_str().as_bytes().strip_prefix(directory)?;
+    match rest {
+        [] => Some(Path::new("")),
+        [b'/', below @ ..] => Some(Path::new(OsStr::from_bytes(below))),
+        below if directory.ends_with(b"/") => Some(Path::new(OsStr::from_bytes(below))),
+        _ => None,
     }
 }
 

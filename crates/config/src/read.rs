@@ -32,7 +32,7 @@ pub(crate) struct Directories {
 
 impl Directories {
     /// Whether a path is below a directory that is not there.
-    fn has_none_for(&self, path: &Path) -> bool {
+    pub(crate) fn has_none_for(&self, path: &Path) -> bool {
         path.ancestors().skip(1).any(|folder| is_among(folder, &self.absent))
     }
 

@@ -39,8 +39,8 @@ mod reads;
 mod scope;
 
 pub use bounded::{Bounded, bounded};
-pub(crate) use check::native_alone;
 pub use check::{Checked, CheckedWhen, check_script, check_when};
+pub(crate) use check::{errors, native_alone};
 pub use condition::{CondError, Condition, Elements, Items, Payload, Record, View};
 pub use depth::{MOST_BYTES, MOST_DEPTH, check_depth};
 pub use facts::Facts;

@@ -19,13 +19,14 @@ mod builders;
 mod check;
 mod effects;
 mod native;
+mod plain;
 mod simple;
 #[cfg(test)]
 mod tests;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -38,6 +39,7 @@ use starlark::values::OwnedFrozenValue;
 pub(crate) use build::{ConditionFor, Elsewhere, into_policies};
 pub(crate) use check::check;
 pub(crate) use native::Natives;
+pub(crate) use plain::specs as plain_specs;
 pub(crate) use simple::is_simple;
 
 use crate::analysis::{self, MOST_DEPTH, Problem, depth};
@@ -237,6 +239,29 @@ impl Rules {
             let held = eval.eval_function(condition, &[dict(args, heap)], &[]);
             held.map(starlark::values::Value::to_bool).map_err(|error| failed(&error))
         })
+    }
+}
+
+/// Rules of a file that were run, or will be when one of their conditions needs the language.
+pub(crate) struct MaybeRun {
+    text: Arc<str>,
+    limits: Limits,
+    rules: OnceLock<Result<Rules, Failed>>,
+}
+
+impl MaybeRun {
+    pub(crate) fn now(rules: Rules, limits: Limits) -> Self {
+        Self { text: "".into(), limits, rules: OnceLock::from(Ok(rules)) }
+    }
+
+    pub(crate) fn later(text: &str, limits: Limits) -> Self {
+        Self { text: text.into(), limits, rules: OnceLock::new() }
+    }
+
+    /// As [`Rules::holds`].
+    pub(crate) fn holds(&self, place: usize, args: &Map<String, Json>) -> Result<bool, Failed> {
+        let rules = self.rules.get_or_init(|| Rules::compile(&self.text, self.limits));
+        rules.as_ref().map_err(Clone::clone)?.holds(place, args, self.limits)
     }
 }
 

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::places::{KEPT, Places, Spot, parts_of, resolved};
+use tollgate_core::policy::{ReadLink, resolve};
+
+use super::places::{KEPT, Places, Spot, parts_of};
 
 /// What a place is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,13 +115,14 @@ pub(super) const PLACES: &[Place] = places! {
 /// All places, each where it is written to be and where links lead now.
 pub(super) fn found(places: &Places) -> Vec<Spot> {
     let mut found = Vec::with_capacity(PLACES.len() + 8);
-    let mut project = Below::new(places.project());
-    let mut home = places.home().map(Below::new);
-    let mut config: Vec<_> = places.config().iter().map(|path| Below::new(path)).collect();
-    let mut root = Below::new(Path::new("/"));
+    let links = &Links::default();
+    let mut project = Below::new(places.project(), links);
+    let mut home = places.home().map(|home| Below::new(home, links));
+    let mut config: Vec<_> = places.config().iter().map(|path| Below::new(path, links)).collect();
+    let mut root = Below::new(Path::new("/"), links);
     let is_usual = has_usual_config(places);
     for place in PLACES {
-        let mut add = |below: &mut Below| {
+        let mut add = |below: &mut Below<'_>| {
             // Where the configuration is elsewhere, so is the place.
             let shown = if place.base == Base::Config && !is_usual {
                 below.path.join(place.path).display().to_string().into()
@@ -138,15 +141,15 @@ pub(super) fn found(places: &Places) -> Vec<Spot> {
     for path in places.extra().iter().map(|path| places.project().join(path)) {
         let shown = path.strip_prefix(places.project()).unwrap_or(&path).display().to_string();
         if let Some((base, name)) = path.parent().zip(path.file_name()) {
-            Below::new(base).add(Path::new(name), true, shown.into(), &mut found);
+            Below::new(base, links).add(Path::new(name), true, shown.into(), &mut found);
         }
     }
-    add_store(places, &mut found);
+    add_store(places, links, &mut found);
     let others = found.len();
     for path in places.programs() {
         if let Some((base, name)) = path.parent().zip(path.file_name()) {
             let shown = path.display().to_string();
-            Below::new(base).add(Path::new(name), false, shown.into(), &mut found);
+            Below::new(base, links).add(Path::new(name), false, shown.into(), &mut found);
         }
     }
     found.iter_mut().skip(others).for_each(|spot| spot.is_program = true);
@@ -159,13 +162,13 @@ pub(super) fn has_usual_config(places: &Places) -> bool {
     places.config().iter().all(|path| Some(path) == usual.as_ref())
 }
 
-fn add_store(places: &Places, found: &mut Vec<Spot>) {
+fn add_store(places: &Places, links: &Links, found: &mut Vec<Spot>) {
     let Some(store) = places.store() else { return };
     let shown = store.display().to_string();
     let directory = store.parent().unwrap_or(Path::new("/"));
     let base = places.store_directory().and_then(Path::parent).unwrap_or(directory);
     let within = directory.strip_prefix(base).unwrap_or(Path::new(""));
-    let mut base = Below::new(base);
+    let mut base = Below::new(base, links);
     // What is written beside it is the store's as well.
     for ending in ["", ".lock", ".new"] {
         let mut name = store.file_name().unwrap_or_default().to_os_string();
@@ -178,8 +181,51 @@ fn add_store(places: &Places, found: &mut Vec<Spot>) {
     }
 }
 
+/// Links as they are while places are looked for: the ways to them begin the same, and each part is looked at once.
+#[derive(Debug, Default)]
+struct Links {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// What is there and is no link.
+    plain: Vec<PathBuf>,
+    /// What is not there, and so is nothing below it.
+    absent: Vec<PathBuf>,
+}
+
+impl Links {
+    fn resolved(&self, path: &Path) -> PathBuf {
+        resolve(self, path).unwrap_or_else(|_| path.to_path_buf())
+    }
+}
+
+impl ReadLink for Links {
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_among = |all: &[PathBuf], path: &Path| {
+            all.iter().any(|known| known.as_os_str() == path.as_os_str())
+        };
+        if is_among(&known.plain, path) {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        if path.ancestors().any(|part| is_among(&known.absent, part)) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        let read = fs::read_link(path);
+        match read.as_ref().map_err(io::Error::kind) {
+            Err(ErrorKind::InvalidInput) => known.plain.push(path.to_path_buf()),
+            Err(ErrorKind::NotFound) => known.absent.push(path.to_path_buf()),
+            _ => {}
+        }
+        read
+    }
+}
+
 /// A directory that places are below.
-struct Below {
+struct Below<'l> {
+    links: &'l Links,
     path: PathBuf,
     parts: Vec<Arc<str>>,
     /// Where it leads.
@@ -209,10 +255,10 @@ impl Step {
     }
 }
 
-impl Below {
-    fn new(path: &Path) -> Self {
-        let parts = parts_of(path).collect();
-        Self { path: path.to_path_buf(), parts, real: resolved(path), known: Vec::new() }
+impl<'l> Below<'l> {
+    fn new(path: &Path, links: &'l Links) -> Self {
+        let (parts, real) = (parts_of(path).collect(), links.resolved(path));
+        Self { links, path: path.to_path_buf(), parts, real, known: Vec::new() }
     }
 
     /// Adds a place, which is a path below this.
@@ -235,7 +281,7 @@ impl Below {
             found,
             Spot { parts, base, is_whole, is_program: false, shown: shown.clone(), path: written },
         );
-        let real = resolved(&self.real.join(path));
+        let real = self.links.resolved(&self.real.join(path));
         let parent = real.parent().unwrap_or(Path::new("/"));
         let real_base = if real.starts_with(&self.real) { &self.real } else { parent };
         for (base, path) in [(self.real.as_path(), self.real.join(path)), (real_base, real.clone())]
@@ -251,12 +297,18 @@ impl Below {
 
     /// Whether there may be a link between this and what is below it.
     fn has_link(&mut self, below: &Path) -> bool {
-        let mut path = self.path.clone();
-        for (depth, part) in below.components().enumerate() {
+        let mut parts = below.components();
+        let Some(Component::Normal(first)) = parts.next() else { return true };
+        match self.first(first) {
+            Step::Absent => return false,
+            Step::Plain => {}
+            Step::Link => return true,
+        }
+        let mut path = self.path.join(first);
+        for part in parts {
             let Component::Normal(name) = part else { return true };
             path.push(name);
-            let step = if depth == 0 { self.first(name, &path) } else { Step::of(&path) };
-            match step {
+            match Step::of(&path) {
                 Step::Absent => return false,
                 Step::Plain => {}
                 Step::Link => return true,
@@ -265,11 +317,11 @@ impl Below {
         false
     }
 
-    fn first(&mut self, name: &OsStr, path: &Path) -> Step {
+    fn first(&mut self, name: &OsStr) -> Step {
         if let Some((_, step)) = self.known.iter().find(|(known, _)| known == name) {
             return *step;
         }
-        let step = Step::of(path);
+        let step = Step::of(&self.path.join(name));
         self.known.push((name.to_owned(), step));
         step
     }

@@ -27,8 +27,14 @@ pub(crate) struct Listing {
 }
 
 /// Looks into a directory. One that is not there has nothing; one that cannot be told is a problem.
-pub(crate) fn list(folder: &Folder) -> Result<Listing, Box<Diagnostic>> {
+pub(crate) fn list(
+    folder: &Folder,
+    directories: &mut Directories,
+) -> Result<Listing, Box<Diagnostic>> {
     let path = &folder.path;
+    if directories.has_none_for(path) {
+        return Ok(Listing::default());
+    }
     let fail = |code, message: String, help: &str| {
         Err(Box::new(Diagnostic::of_file(path, code, message).help(help)))
     };
@@ -38,7 +44,7 @@ pub(crate) fn list(folder: &Folder) -> Result<Listing, Box<Diagnostic>> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return match Directories::default().dangling(path) {
+            return match directories.dangling(path) {
                 None => Ok(Listing::default()),
                 Some(link) => fail(
                     Code::Unreadable,

@@ -11,6 +11,7 @@ use tollgate_core::dialect::Layer;
 use super::{Folder, Format, HOOKS, POLICY, Place, Places, list};
 use crate::diagnostic::Diagnostic;
 use crate::dialect;
+use crate::read::Directories;
 
 /// What a person named is no hook file, or has none.
 #[derive(Debug, thiserror::Error)]
@@ -150,7 +151,8 @@ fn of_project(directory: &Path) -> Result<Vec<Place>, NotNamed> {
 
 /// A project's Markdown hooks of a directory.
 fn hooks_in(path: PathBuf) -> Result<Vec<Place>, NotNamed> {
-    let listing = list(&Folder { layer: Layer::Project, path }).map_err(NotNamed::Folder)?;
+    let folder = Folder { layer: Layer::Project, path };
+    let listing = list(&folder, &mut Directories::default()).map_err(NotNamed::Folder)?;
     let place = |path| Place { layer: Layer::Project, format: Format::Markdown, path };
     Ok(listing.files.into_iter().map(place).collect())
 }

@@ -95,7 +95,7 @@ pub(super) fn find_all(places: &Places, tests: Tests) -> (Vec<Found>, Vec<Diagno
     });
     for folder in places.folders() {
         let place = |path| Place { layer: folder.layer, format: Format::Markdown, path };
-        match list(&folder) {
+        match list(&folder, &mut directories) {
             Ok(listing) => {
                 said.extend(listing.slips);
                 let places: Vec<Place> = listing.files.into_iter().map(place).collect();

@@ -75,6 +75,11 @@ pub(crate) fn native_alone(text: &str) -> Option<(Native, bool)> {
     Some((Native::of(&ast)?, asks.is_some()))
 }
 
+/// What is wrong with a script, warnings among it; nothing where it has no errors.
+pub(crate) fn errors(text: &str, names: &dyn Names) -> Vec<Problem> {
+    right(text, names).err().unwrap_or_default()
+}
+
 /// A script with nothing wrong in it.
 struct Right {
     ast: AstModule,

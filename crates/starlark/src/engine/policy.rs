@@ -19,7 +19,8 @@ use super::outside::Outside;
 use super::remote::{self, Conversation, NotCompiled, unexpected};
 use super::{DEFAULT_TIME, Generation, Known, limits_in_worker};
 use crate::policy::{
-    ConditionFor, Elsewhere, Natives, RuleSpec, Rules, check, into_policies, is_simple,
+    ConditionFor, Elsewhere, MaybeRun, Natives, RuleSpec, Rules, check, into_policies, is_simple,
+    plain_specs,
 };
 use crate::protocol::{CodeId, Request, Response};
 use crate::sandbox::Failed;
@@ -39,8 +40,12 @@ pub(super) fn load(
     let request = || Request::Rules { id, text: text.to_owned(), limits };
     let run_here = || Rules::compile(text, limits).map(|rules| (rules.specs().to_vec(), rules));
     let (specs, rules) = if generation.is_in_process() {
-        let (specs, rules) = told(report, run_here())?;
-        (specs, Some(Arc::new(rules)))
+        if let Some(specs) = plain_specs(&ast) {
+            (specs, Some(Arc::new(MaybeRun::later(text, limits))))
+        } else {
+            let (specs, rules) = told(report, run_here())?;
+            (specs, Some(Arc::new(MaybeRun::now(rules, limits))))
+        }
     } else if is_simple(&ast) {
         let (specs, _) = told(report, run_here())?;
         (specs, None)
@@ -59,7 +64,7 @@ pub(super) fn load(
         no_worker(report, Span::default(), "it does more than make rules", "there is no worker");
         return None;
     };
-    let natives = Natives::of(text);
+    let natives = Natives::of(text, &ast);
     let elsewhere = |place: usize| match (&rules, &workers) {
         (Some(rules), _) => Some(here(Arc::clone(rules), place)),
         (None, Some(workers)) => {
@@ -119,10 +124,9 @@ fn told<T>(report: &mut Report, result: Result<T, Failed>) -> Option<T> {
         .ok()
 }
 
-fn here(rules: Arc<Rules>, place: usize) -> Elsewhere {
-    let limits = limits_in_worker(DEFAULT_TIME);
+fn here(rules: Arc<MaybeRun>, place: usize) -> Elsewhere {
     Arc::new(move |call: &ToolCall| {
-        let held = rules.holds(place, &call.args, limits);
+        let held = rules.holds(place, &call.args);
         Box::pin(std::future::ready(held.map_err(|failed| failed.message.into())))
     })
 }

@@ -6,7 +6,7 @@ use starlark_syntax::syntax::ast::{ArgumentP, AstArgument, AstExpr, ExprP, Param
 
 use crate::analysis::problem::range;
 use crate::analysis::{
-    Attribute, BuiltIn, Names, Problem, ProblemKind, Signature, WHEN, check_script, parse,
+    Attribute, BuiltIn, Names, Problem, ProblemKind, Signature, WHEN, errors, parse,
 };
 
 /// What is said to whoever gives a handler.
@@ -52,7 +52,7 @@ fn no_import(problem: Problem, text: &str) -> Problem {
 
 /// Unknown names and attributes, calls that cannot be right, and what is not allowed.
 fn names_and_calls(text: &str) -> Vec<Problem> {
-    let mut problems = check_script(text, &PolicyNames).err().unwrap_or_default();
+    let mut problems = errors(text, &PolicyNames);
     problems.retain(|problem| match problem.kind {
         // These are about hooks, which have a function that is called.
         ProblemKind::NoHandle | ProblemKind::HandleArity | ProblemKind::NoDecision => false,

@@ -15,20 +15,17 @@ use starlark_syntax::syntax::uniplate::Visit;
 
 use super::RuleSpec;
 use super::check::{argument, builder_call};
+use crate::analysis::Condition;
 use crate::analysis::problem::range;
-use crate::analysis::{self, Condition};
 
 /// The native conditions of a file, by the places of the rules that have them.
 #[derive(Debug, Default)]
 pub(crate) struct Natives(HashMap<usize, Condition>);
 
 impl Natives {
-    /// Those of a file. None, where the file cannot be read.
-    pub(crate) fn of(text: &str) -> Self {
-        match analysis::parse(text) {
-            Ok(ast) => Self(conditions(text, &ast)),
-            Err(_) => Self::default(),
-        }
+    /// Those of a file.
+    pub(crate) fn of(text: &str, ast: &AstModule) -> Self {
+        Self(conditions(text, ast))
     }
 
     /// The native form of a rule's condition, where it has one.

@@ -17,7 +17,7 @@ use tollgate_core::event::ToolCall;
 use tollgate_core::policy::{Otherwise, Outcome, OutcomeKind, Policies};
 
 use super::build::Elsewhere;
-use super::{ConditionFor, Natives, RuleSpec, Rules, check, into_policies};
+use super::{ConditionFor, Natives, RuleSpec, Rules, check, into_policies, plain_specs};
 use crate::analysis::problem::place;
 use crate::sandbox::{Failed, Limits};
 
@@ -61,7 +61,12 @@ impl Loaded {
         let sent = serde_json::to_vec(rules.specs()).unwrap();
         let specs: Vec<RuleSpec> = serde_json::from_slice(&sent).unwrap();
         assert_eq!(specs, rules.specs());
-        Ok(Self { rules, natives: Natives::of(text), specs })
+        let ast = check(text).unwrap();
+        // Where the text tells the rules, they are what the language makes of it.
+        if let Some(plain) = plain_specs(&ast) {
+            assert_eq!(plain, specs, "{text}");
+        }
+        Ok(Self { rules, natives: Natives::of(text, &ast), specs })
     }
 
     fn condition(&self, place: usize, how: How) -> ConditionFor {
@@ -133,5 +138,36 @@ fn written(outcome: &Outcome) -> String {
     match outcome.message.as_str() {
         "" => kind.to_owned(),
         message => format!("{kind}: {message}"),
+    }
+}
+
+#[test]
+fn rules_are_told_by_the_text_where_nothing_is_computed() {
+    let plain = |text: &str| plain_specs(&check(text).unwrap()).map(|specs| specs.len());
+    let file = "\"\"\"What agents may do.\"\"\"\n\
+        policy.deny(\"*\")\n\
+        policy.allow(\"view_file\", reason = \"to look\", name = None)\n\
+        policy.deny(\"run_command\", when = lambda args: \"rm\" in args.get(\"CommandLine\", \"\"))\n\
+        policy.ask_user(\"run_command\", None, lambda args: True, \"why\", \"name\")\n\
+        policy.allow_mcp(\"docs\", [\"read\"])\n\
+        policy.deny_mcp(server = \"web\")\n\
+        policy.workspace_only([\".\", \"/tmp\"])\n\
+        policy.safe_defaults()\n\
+        policy.confirm_run_command()\n\
+        policy.allow_all()\n\
+        policy.deny_all()\n";
+    assert_eq!(plain(file), Some(11));
+    let loaded = Loaded::new(file).unwrap();
+    assert_eq!(loaded.specs.len(), 11);
+    for line in [
+        "x = 1",
+        "policy.enforce([policy.deny(\"*\")])",
+        "policy.deny(\"a\" + \"b\")",
+        "policy.deny(\"a\", when = writes_under(\"/etc\"))",
+        "policy.workspace_only(\"~\")",
+        "[policy.deny(tool) for tool in [\"a\", \"b\"]]",
+        "policy.deny(*[\"a\"])",
+    ] {
+        assert_eq!(plain(&format!("{line}\n")), None, "{line}");
     }
 }

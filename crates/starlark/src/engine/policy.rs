@@ -39,13 +39,12 @@ pub(super) fn load(
     let workers = generation.workers();
     let request = || Request::Rules { id, text: text.to_owned(), limits };
     let run_here = || Rules::compile(text, limits).map(|rules| (rules.specs().to_vec(), rules));
-    let (specs, rules) = if generation.is_in_process() {
-        if let Some(specs) = plain_specs(&ast) {
-            (specs, Some(Arc::new(MaybeRun::later(text, limits))))
-        } else {
-            let (specs, rules) = told(report, run_here())?;
-            (specs, Some(Arc::new(MaybeRun::now(rules, limits))))
-        }
+    let (specs, rules) = if let Some(specs) = plain_specs(&ast) {
+        let later = generation.is_in_process().then(|| MaybeRun::later(text, limits));
+        (specs, later.map(Arc::new))
+    } else if generation.is_in_process() {
+        let (specs, rules) = told(report, run_here())?;
+        (specs, Some(Arc::new(MaybeRun::now(rules, limits))))
     } else if is_simple(&ast) {
         let (specs, _) = told(report, run_here())?;
         (specs, None)

@@ -40,8 +40,8 @@ pub(super) fn load(
     let request = || Request::Rules { id, text: text.to_owned(), limits };
     let run_here = || Rules::compile(text, limits).map(|rules| (rules.specs().to_vec(), rules));
     let (specs, rules) = if let Some(specs) = plain_specs(&ast) {
-        let later = generation.is_in_process().then(|| MaybeRun::later(text, limits));
-        (specs, later.map(Arc::new))
+        let run = generation.is_in_process().then(|| MaybeRun::later(text, limits));
+        (specs, run.map(Arc::new))
     } else if generation.is_in_process() {
         let (specs, rules) = told(report, run_here())?;
         (specs, Some(Arc::new(MaybeRun::now(rules, limits))))

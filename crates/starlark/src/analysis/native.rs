@@ -396,6 +396,7 @@ mod tests {
             &["y = [\"b\"]", "return block(\"\".join([y for x in [\"a\"] for y in y]))"],
             &["return block(\"a\".split(\"\")[0])"],
             &["return block(str([1]))"],
+            &["return block(\"abc\"[:99999999999])"],
             &["return block(\"{0}\".format(\"a\"))"],
             &["metrics.incr(\"a\" * 300)", "return allow()"],
             &["metrics.incr(1)", "return allow()"],

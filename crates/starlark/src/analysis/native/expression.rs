@@ -120,7 +120,8 @@ pub(in crate::analysis) fn eval<'a>(
             let bound = |node: &'a Option<Node>| match node {
                 None => Ok(None),
                 Some(node) => match value(node)? {
-                    View::Int(bound) => Ok(Some(bound)),
+                    // What is larger raises.
+                    View::Int(bound) if i32::try_from(bound).is_ok() => Ok(Some(bound)),
                     View::None => Ok(None),
                     _ => Err(CondError::NotNative),
                 },

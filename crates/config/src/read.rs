@@ -39,7 +39,7 @@ impl Directories {
     /// The link to nothing that a path is, or goes through.
     pub(crate) fn dangling<'p>(&mut self, path: &'p Path) -> Option<&'p Path> {
         let mut absent = None;
-        for part in path.ancestors() {
+        for part in path.ancestors().filter(|part| !part.as_os_str().is_empty()) {
             if is_among(part, &self.there) {
                 break;
             }

@@ -15,6 +15,7 @@ mod compile;
 mod expression;
 mod method;
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
 use serde_json::{Map, Value as Json};
@@ -89,14 +90,21 @@ enum Target {
 /// How deep functions may call each other. What is deeper is left to the language, which has a stack for it.
 const DEEPEST: u32 = 4;
 
-/// How many rounds of loops and calls there may be. Whoever takes more is left to the language, which counts them.
+/// How much there may be of what the language counts: rounds of loops and calls. Each value that is made counts here, which
+/// is more than there. Whoever takes more is left to the language, which then says so.
 const MOST_ROUNDS: u32 = 100_000;
+
+/// How many bytes may be made and copied: well below what the language allows.
+const MOST_BYTES: usize = 2 << 20;
+
+/// How deep lists may nest. To let go of one calls itself for each level.
+const DEEPEST_LIST: u8 = 64;
 
 impl Native {
     /// What the script decides about a payload, and what is then to be written down; nothing where only the language
     /// can tell.
     pub(crate) fn decide(&self, event: &str, payload: &dyn Payload) -> Option<(Said, Vec<Effect>)> {
-        let run = Run { script: self, notes: Notes::default(), rounds: Cell::new(0) };
+        let run = Run::of(self);
         let handle = self.functions.get(self.handle)?;
         let frame = Frame::of(handle, &run, 0);
         let given = Given { event, payload, frame: Some(&frame) };
@@ -112,9 +120,26 @@ struct Run<'a> {
     script: &'a Native,
     notes: Notes,
     rounds: Cell<u32>,
+    bytes: Cell<usize>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn of(script: &'a Native) -> Self {
+        Self { script, notes: Notes::default(), rounds: Cell::new(0), bytes: Cell::new(0) }
+    }
+
+    /// Something was made, or copied.
+    fn made(&self, value: &View<'_>) -> Outcome<()> {
+        self.round()?;
+        if let View::List(Elements::Made(_, depth)) = value
+            && *depth > DEEPEST_LIST
+        {
+            return Err(CondError::NotNative);
+        }
+        self.bytes.set(self.bytes.get().saturating_add(size(value, 3)));
+        if self.bytes.get() > MOST_BYTES { Err(CondError::NotNative) } else { Ok(()) }
+    }
+
     /// One more call, or round of a loop.
     fn round(&self) -> Outcome<()> {
         self.rounds.set(self.rounds.get() + 1);
@@ -143,9 +168,13 @@ impl<'a, 'l> Frame<'a, 'l> {
         Self { run, locals: RefCell::new(vec![None; function.locals]), depth }
     }
 
-    /// A variable, where it was assigned.
+    /// A variable, where it was assigned. A text that was made is copied.
     pub(super) fn local(&self, place: usize) -> Option<View<'a>> {
-        self.locals.borrow().get(place).cloned().flatten()
+        let local = self.locals.borrow().get(place).cloned().flatten()?;
+        match local {
+            View::Str(Cow::Owned(_)) => self.run.made(&local).ok().map(|()| local),
+            local => Some(local),
+        }
     }
 
     /// Those of a comprehension begin anew each time.
@@ -253,7 +282,7 @@ impl<'a, 'l> Frame<'a, 'l> {
             Step::Ask(reason) => return Ok(Flow::Said(Said::Ask(text(reason, given)?))),
             Step::Modify(fields) => {
                 let field = |(name, value): &'a (Box<str>, Node)| {
-                    Ok((name.clone().into(), built_in::json(&value_of(value, given)?)?))
+                    Ok((name.clone().into(), built_in::json_in_patch(&value_of(value, given)?)?))
                 };
                 let patch = fields.iter().map(field).collect::<Outcome<_>>()?;
                 return Ok(Flow::Said(Said::Modify(patch)));
@@ -261,6 +290,24 @@ impl<'a, 'l> Frame<'a, 'l> {
         }
         Ok(Flow::Next)
     }
+}
+
+/// About how many bytes a value takes that was made just now.
+fn size(value: &View<'_>, levels: u32) -> usize {
+    const VALUE: usize = 48;
+    let inside = match value {
+        View::Str(Cow::Owned(text)) => text.len(),
+        View::List(Elements::Made(items, _)) | View::Tuple(Elements::Made(items, _)) => {
+            let all = |levels| items.iter().map(|item| size(item, levels)).sum();
+            levels.checked_sub(1).map_or(items.len() * VALUE, all)
+        }
+        View::Record(fields) => {
+            let all = |levels| fields.iter().map(|(_, field)| VALUE + size(field, levels)).sum();
+            levels.checked_sub(1).map_or(fields.len() * VALUE, all)
+        }
+        _ => 0,
+    };
+    VALUE + inside
 }
 
 fn text<'a>(node: &'a Node, given: Given<'a, '_>) -> Outcome<String> {
@@ -274,7 +321,7 @@ fn text<'a>(node: &'a Node, given: Given<'a, '_>) -> Outcome<String> {
 fn elements(over: View<'_>) -> Outcome<Elements<'_>> {
     match over {
         View::List(items) | View::Tuple(items) => Ok(items),
-        View::Dict(of) => Ok(Elements::Made(method::keys(of).into())),
+        View::Dict(of) => Ok(Elements::made(method::keys(of))),
         _ => Err(CondError::NotNative),
     }
 }
@@ -397,6 +444,7 @@ mod tests {
             &["return block(\"a\".split(\"\")[0])"],
             &["return block(str([1]))"],
             &["return block(\"abc\"[:99999999999])"],
+            &["return block(\"abc\"[payload.get(\"n\"):])"],
             &["return block(\"{0}\".format(\"a\"))"],
             &["metrics.incr(\"a\" * 300)", "return allow()"],
             &["metrics.incr(1)", "return allow()"],
@@ -414,6 +462,8 @@ mod tests {
             "x = [1] + [len([2])]\ndef handle(event, payload):\n    return allow()\n",
             "x = 1\nx = 2\ndef handle(event, payload):\n    return allow()\n",
             "def f(x):\n    return f(x)\ndef handle(event, payload):\n    return block(f(\"a\"))\n",
+            "def payload(x):\n    return x\ndef handle(event, payload):\n    return block(payload(\"a\"))\n",
+            "event = \"a\"\ndef handle(event, payload):\n    return block(event)\n",
             "def f(x = 1):\n    return x\ndef handle(event, payload):\n    return allow()\n",
             "def f():\n    return allow()\ndef handle(event, payload):\n    return f()\n",
         ] {
@@ -484,6 +534,37 @@ mod tests {
             ],
         ] {
             assert!(agrees(&handle(body), &payload), "{body:?}");
+        }
+    }
+
+    /// Who takes more than the language allows is left to it.
+    #[test]
+    fn what_takes_too_much_is_left_to_the_language() {
+        let texts = vec!["\"a\""; 310].join(", ");
+        let twice = |body: &str| {
+            format!(
+                "L = [{texts}]\ndef handle(event, payload):\n    x = []\n    y = \"a\"\n    for a in L:\n        \
+                 for b in L:\n            {body}\n    return allow()\n"
+            )
+        };
+        let payload = json!({});
+        let decides = |script: &str| {
+            let native = check_script(script, &SCRIPT).unwrap().native.unwrap();
+            native.decide("tool.pre", payload.as_object().unwrap()).is_some()
+        };
+        assert!(decides(&twice("pass")));
+        for body in ["x = [x]", "y = y + \"aaaaaaaaaaaaaaaaaaaaaaaaa\"", "y = str(b)"] {
+            assert!(!decides(&twice(body)), "{body}");
+        }
+        // As deep as one may, in no time: each operand is compiled once.
+        for deep in [
+            format!("{}event{}", "str(".repeat(45), ")".repeat(45)),
+            format!("event{}", ".replace(\"a\", \"b\")".repeat(45)),
+            format!("{}cache{}", "payload.get(\"a\", ".repeat(45), ")".repeat(45)),
+            format!("{}cache{}", "type(".repeat(45), ")".repeat(45)),
+        ] {
+            let script = handle(&[&format!("return block({deep})")]);
+            check_script(&script, &SCRIPT).unwrap();
         }
     }
 

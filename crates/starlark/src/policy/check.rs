@@ -164,6 +164,18 @@ pub(super) fn argument<'a>(
     named.or_else(|| by_place.nth(place))
 }
 
+/// Whether a builder is given something for one parameter by its place and by its name.
+pub(super) fn is_given_twice(builder: &str, arguments: &[AstArgument]) -> bool {
+    let builder = POLICY.attributes.iter().find(|attribute| attribute.name == builder);
+    let parameters = builder.map_or(&[][..], |builder| builder.call.parameters);
+    let by_place = arguments.iter().filter(|it| matches!(it.node, ArgumentP::Positional(_)));
+    let by_place = parameters.get(..by_place.count()).unwrap_or(parameters);
+    arguments.iter().any(|argument| match &argument.node {
+        ArgumentP::Named(name, _) => by_place.contains(&name.node.as_str()),
+        _ => false,
+    })
+}
+
 /// Whether there is a builder of this name.
 pub(super) fn is_builder(name: &str) -> bool {
     POLICY.attributes.iter().any(|attribute| attribute.name == name)

@@ -4,11 +4,11 @@
 
 use starlark_syntax::syntax::AstModule;
 use starlark_syntax::syntax::ast::{
-    ArgumentP, AstArgument, AstExpr, AstLiteral, AstStmt, ExprP, StmtP,
+    ArgumentP, AstArgument, AstExpr, AstLiteral, AstParameter, AstStmt, ExprP, ParameterP, StmtP,
 };
 
 use super::builders::is_plain;
-use super::check::{argument, builder_call};
+use super::check::{argument, builder_call, is_given_twice};
 use super::{Effect, LARGEST_RULES, MOST_RULES, RuleSpec};
 use crate::analysis::problem::range;
 
@@ -48,7 +48,8 @@ impl File {
         let is_given = |argument: &AstArgument| {
             matches!(argument.node, ArgumentP::Positional(_) | ArgumentP::Named(..))
         };
-        if !arguments.iter().all(is_given) {
+        // Given twice, an argument raises.
+        if !arguments.iter().all(is_given) || is_given_twice(builder, arguments) {
             return None;
         }
         let given = |name: &str| argument(builder, name, arguments).filter(|it| !is_none(it));
@@ -63,7 +64,7 @@ impl File {
                 let (reason, name) = (optional("reason")?, optional("name")?);
                 let when = match given("when") {
                     None => None,
-                    Some(when) if matches!(when.node, ExprP::Lambda(_)) => {
+                    Some(when) if is_plain_condition(when) => {
                         self.conditions += 1;
                         Some(self.conditions - 1)
                     }
@@ -96,6 +97,14 @@ impl File {
             _ => return None,
         })
     }
+}
+
+/// Whether it is a function that nothing has to be computed for: defaults are, when it is made.
+fn is_plain_condition(when: &AstExpr) -> bool {
+    let ExprP::Lambda(lambda) = &when.node else { return false };
+    let is_plain =
+        |parameter: &AstParameter| matches!(parameter.node, ParameterP::Normal(_, None, None));
+    lambda.params.iter().all(is_plain)
 }
 
 fn effect(builder: &str) -> Option<Effect> {

@@ -167,6 +167,8 @@ fn rules_are_told_by_the_text_where_nothing_is_computed() {
         "policy.workspace_only(\"~\")",
         "[policy.deny(tool) for tool in [\"a\", \"b\"]]",
         "policy.deny(*[\"a\"])",
+        "policy.deny(\"a\", tool = \"b\")",
+        "policy.allow(\"a\", when = lambda args, x = policy.deny(\"b\"): True)",
     ] {
         assert_eq!(plain(&format!("{line}\n")), None, "{line}");
     }

@@ -292,16 +292,17 @@ pub(in crate::analysis) fn node(expression: &AstExpr, within: Within<'_>) -> Opt
             }
         }
         ExprP::Call(function, arguments) => match call(function, &arguments.args, within) {
-            Some(call) => call,
+            Some(call) => call?,
             None => within.script(expression)?,
         },
         _ => within.script(expression)?,
     })
 }
 
-/// A call that conditions have.
-fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Option<Node> {
-    let node = |part: &AstExpr| node(part, within);
+/// A call that conditions have, if it is one of these: its native form, where it has one. What is in it is looked at once
+/// it is known to be one, so that nothing is looked at twice.
+fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Option<Option<Node>> {
+    let boxed = |part: &AstExpr| node(part, within).map(Box::new);
     let arguments = arguments
         .iter()
         .map(|argument| match &argument.node {
@@ -309,28 +310,34 @@ fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Op
             _ => None,
         })
         .collect::<Option<Vec<_>>>()?;
-    let (of, method) = match &function.node {
-        ExprP::Identifier(name) => {
-            let [of] = arguments.as_slice() else { return None };
-            let of = Box::new(node(of)?);
+    let (of, method) = match (&function.node, arguments.as_slice()) {
+        (ExprP::Identifier(name), [of]) => {
             return match name.node.ident.as_str() {
-                "len" => Some(Node::Len(of)),
-                "type" => Some(Node::Type(of)),
+                "len" => Some(boxed(of).map(Node::Len)),
+                "type" => Some(boxed(of).map(Node::Type)),
                 _ => None,
             };
         }
-        ExprP::Dot(of, method) => (Box::new(node(of)?), method.node.as_str()),
+        (ExprP::Dot(of, method), _) => (of, method.node.as_str()),
         _ => return None,
     };
-    Some(match (method, arguments.as_slice()) {
+    let text = |op: TextOp| Some(boxed(of).map(|of| Node::Text(of, op)));
+    match (method, arguments.as_slice()) {
         ("get", [key, default @ ..]) => {
             let Constant::Str(key) = constant(key)? else { return None };
             let default = match default {
                 [] => None,
-                [default] => Some(Box::new(node(default)?)),
+                [default] => Some(default),
                 _ => return None,
             };
-            Node::Get(of, key, default)
+            let get = || {
+                let default = match default {
+                    None => None,
+                    Some(default) => Some(boxed(default)?),
+                };
+                Some(Node::Get(boxed(of)?, key, default))
+            };
+            Some(get())
         }
         ("startswith" | "endswith", [affix]) => {
             let any_of = match constant(affix)? {
@@ -344,15 +351,16 @@ fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Op
                     .collect::<Option<Vec<_>>>()?,
                 _ => return None,
             };
-            Node::Affix { of, any_of, end: method == "endswith" }
+            let end = method == "endswith";
+            Some(boxed(of).map(|of| Node::Affix { of, any_of, end }))
         }
-        ("lower", []) => Node::Text(of, TextOp::Lower),
-        ("upper", []) => Node::Text(of, TextOp::Upper),
-        ("strip", []) => Node::Text(of, TextOp::Strip),
-        ("lstrip", []) => Node::Text(of, TextOp::StripStart),
-        ("rstrip", []) => Node::Text(of, TextOp::StripEnd),
-        _ => return None,
-    })
+        ("lower", []) => text(TextOp::Lower),
+        ("upper", []) => text(TextOp::Upper),
+        ("strip", []) => text(TextOp::Strip),
+        ("lstrip", []) => text(TextOp::StripStart),
+        ("rstrip", []) => text(TextOp::StripEnd),
+        _ => None,
+    }
 }
 
 /// A value that the text has in full.

@@ -38,19 +38,26 @@ pub enum View<'a> {
 pub enum Elements<'a> {
     /// Of one that is there.
     Of(&'a dyn Items),
-    /// Of one that was made.
-    Made(Rc<[View<'a>]>),
+    /// Of one that was made, and how deep it nests.
+    Made(Rc<[View<'a>]>, u8),
 }
 
 /// The values of a record, by their names.
 pub type Record<'a> = Rc<[(&'static str, View<'a>)]>;
 
 impl<'a> Elements<'a> {
+    /// These.
+    pub fn made(items: impl IntoIterator<Item = View<'a>>) -> Self {
+        let items: Rc<[View<'a>]> = items.into_iter().collect();
+        let deepest = items.iter().map(View::depth).max().unwrap_or(0);
+        Self::Made(items, deepest.saturating_add(1))
+    }
+
     /// The element at a place, from 0.
     pub fn at(&self, index: usize) -> Option<View<'a>> {
         match self {
             Self::Of(items) => items.at(index),
-            Self::Made(items) => items.get(index).cloned(),
+            Self::Made(items, _) => items.get(index).cloned(),
         }
     }
 
@@ -58,7 +65,7 @@ impl<'a> Elements<'a> {
     pub fn len(&self) -> usize {
         match self {
             Self::Of(items) => items.len(),
-            Self::Made(items) => items.len(),
+            Self::Made(items, _) => items.len(),
         }
     }
 
@@ -86,7 +93,17 @@ impl<'a> View<'a> {
 
     /// A list of these.
     pub fn list(items: impl IntoIterator<Item = View<'a>>) -> Self {
-        Self::List(Elements::Made(items.into_iter().collect()))
+        Self::List(Elements::made(items))
+    }
+
+    /// How deep what was made nests in it.
+    fn depth(&self) -> u8 {
+        match self {
+            Self::List(Elements::Made(_, depth)) | Self::Tuple(Elements::Made(_, depth)) => *depth,
+            // What built-ins hand out is a list of records with lists.
+            Self::Record(_) => 4,
+            _ => 0,
+        }
     }
 
     /// A record of these.

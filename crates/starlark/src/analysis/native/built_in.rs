@@ -143,6 +143,11 @@ pub(super) fn json(value: &View<'_>) -> Outcome<Json> {
     json_within(value, DEEPEST)
 }
 
+/// As [`json`], for a field of a patch, which is a level of its own.
+pub(super) fn json_in_patch(value: &View<'_>) -> Outcome<Json> {
+    json_within(value, DEEPEST - 1)
+}
+
 fn json_within(value: &View<'_>, depth: u32) -> Outcome<Json> {
     let depth = depth.checked_sub(1).ok_or(CondError::NotNative)?;
     Ok(match value {

@@ -19,6 +19,9 @@ use crate::analysis::scope::NoPayload;
 /// What means the same throughout. A script that gives one of them another meaning is left to the language.
 const KEPT: &[&str] = &["allow", "block", "ask", "modify", "len", "type", "None", "True", "False"];
 
+/// What `handle` is asked about.
+const ASKED: &[&str] = &["event", "payload"];
+
 /// The names at the top level of a script.
 #[derive(Debug, Default)]
 struct File<'s> {
@@ -48,7 +51,7 @@ impl Scope<'_> {
 
     /// Whether a variable may have a name. It hides what is built in, except for what has a form of its own.
     fn is_free(&self, name: &str) -> bool {
-        let is_asked_about = self.is_handle && matches!(name, "payload" | "event");
+        let is_asked_about = self.is_handle && ASKED.contains(&name);
         !KEPT.contains(&name) && !is_asked_about
     }
 
@@ -93,7 +96,8 @@ impl Native {
             file.globals.iter().map(|global| global.0).chain(functions).collect();
         let twice =
             |place: usize| names.iter().skip(place + 1).any(|name| Some(name) == names.get(place));
-        if names.iter().any(|name| SCRIPT.find(name).is_some()) || (0..names.len()).any(twice) {
+        let is_taken = |name: &&str| SCRIPT.find(name).is_some() || ASKED.contains(name);
+        if names.iter().any(is_taken) || (0..names.len()).any(twice) {
             return None;
         }
         let handle = file.functions.iter().position(|def| def.name.node.ident == "handle")?;
@@ -125,7 +129,7 @@ fn function(def: &DefP<NoPayload>, is_handle: bool, file: &File<'_>) -> Option<F
         let ParameterP::Normal(name, None, None) = &parameter.node else { return None };
         names.push(name.node.ident.as_str());
     }
-    if def.return_type.is_some() || is_handle && names != ["event", "payload"] {
+    if def.return_type.is_some() || is_handle && names != ASKED {
         return None;
     }
     let parameters = names.len();

@@ -88,6 +88,18 @@ pub(in crate::analysis) fn eval<'a>(
     given: Given<'a, '_>,
 ) -> Outcome<View<'a>> {
     let frame = given.frame.ok_or(CondError::NotNative)?;
+    let made = made_by(node, frame, given)?;
+    if !matches!(node, ScriptNode::Global(_) | ScriptNode::At(..) | ScriptNode::Field(..)) {
+        frame.run.made(&made)?;
+    }
+    Ok(made)
+}
+
+fn made_by<'a>(
+    node: &'a ScriptNode,
+    frame: &Frame<'a, '_>,
+    given: Given<'a, '_>,
+) -> Outcome<View<'a>> {
     let value = |node: &'a Node| value_of(node, given);
     let values = |nodes: &'a [Node]| nodes.iter().map(value).collect::<Outcome<Vec<_>>>();
     match node {
@@ -122,7 +134,6 @@ pub(in crate::analysis) fn eval<'a>(
                 Some(node) => match value(node)? {
                     // What is larger raises.
                     View::Int(bound) if i32::try_from(bound).is_ok() => Ok(Some(bound)),
-                    View::None => Ok(None),
                     _ => Err(CondError::NotNative),
                 },
             };

@@ -86,7 +86,7 @@ fn of_dict<'a>(
             let mut items = Vec::with_capacity(of.len());
             of.each(&mut |key, value| {
                 let pair = [View::text(key), value];
-                items.push(View::Tuple(Elements::Made(pair.into())));
+                items.push(View::Tuple(Elements::made(pair)));
                 true
             });
             Ok(View::list(items))

@@ -292,16 +292,23 @@ pub(in crate::analysis) fn node(expression: &AstExpr, within: Within<'_>) -> Opt
             }
         }
         ExprP::Call(function, arguments) => match call(function, &arguments.args, within) {
-            Some(call) => call?,
+            Some(call) => call.ok()?,
             None => within.script(expression)?,
         },
         _ => within.script(expression)?,
     })
 }
 
+/// What is in it has no native form.
+struct NoForm;
+
 /// A call that conditions have, if it is one of these: its native form, where it has one. What is in it is looked at once
 /// it is known to be one, so that nothing is looked at twice.
-fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Option<Option<Node>> {
+fn call(
+    function: &AstExpr,
+    arguments: &[AstArgument],
+    within: Within<'_>,
+) -> Option<Result<Node, NoForm>> {
     let boxed = |part: &AstExpr| node(part, within).map(Box::new);
     let arguments = arguments
         .iter()
@@ -313,15 +320,15 @@ fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Op
     let (of, method) = match (&function.node, arguments.as_slice()) {
         (ExprP::Identifier(name), [of]) => {
             return match name.node.ident.as_str() {
-                "len" => Some(boxed(of).map(Node::Len)),
-                "type" => Some(boxed(of).map(Node::Type)),
+                "len" => Some(boxed(of).map(Node::Len).ok_or(NoForm)),
+                "type" => Some(boxed(of).map(Node::Type).ok_or(NoForm)),
                 _ => None,
             };
         }
         (ExprP::Dot(of, method), _) => (of, method.node.as_str()),
         _ => return None,
     };
-    let text = |op: TextOp| Some(boxed(of).map(|of| Node::Text(of, op)));
+    let text = |op: TextOp| Some(boxed(of).map(|of| Node::Text(of, op)).ok_or(NoForm));
     match (method, arguments.as_slice()) {
         ("get", [key, default @ ..]) => {
             let Constant::Str(key) = constant(key)? else { return None };
@@ -337,7 +344,7 @@ fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Op
                 };
                 Some(Node::Get(boxed(of)?, key, default))
             };
-            Some(get())
+            Some(get().ok_or(NoForm))
         }
         ("startswith" | "endswith", [affix]) => {
             let any_of = match constant(affix)? {
@@ -352,7 +359,7 @@ fn call(function: &AstExpr, arguments: &[AstArgument], within: Within<'_>) -> Op
                 _ => return None,
             };
             let end = method == "endswith";
-            Some(boxed(of).map(|of| Node::Affix { of, any_of, end }))
+            Some(boxed(of).map(|of| Node::Affix { of, any_of, end }).ok_or(NoForm))
         }
         ("lower", []) => text(TextOp::Lower),
         ("upper", []) => text(TextOp::Upper),

@@ -455,6 +455,11 @@ mod tests {
         ] {
             assert!(!agrees(&handle(body), &json!({"name": "a"})), "{body:?}");
         }
+        // A patch is a level of its own.
+        let nested = |depth: u32| (1..depth).fold(json!([]), |inner, _| json!([inner]));
+        let patch = handle(&["return modify({\"args\": payload[\"args\"]})"]);
+        assert!(agrees(&patch, &json!({"args": nested(99)})));
+        assert!(!agrees(&patch, &json!({"args": nested(100)})));
         let payload = json!({});
         for script in [
             "def handle(event, payload = {}):\n    return allow()\n",

@@ -8,7 +8,8 @@
 //! language, which then says what is wrong in its own words. So nothing has an effect before all of it has run: what is
 //! to be written down is handed out with the decision, or forgotten. Nothing that is covered changes a value in place,
 //! so values can be shared. That a script is cheap is known of its text ([bounded](super::bounded)), and holds for this
-//! form as well.
+//! form as well; where nobody has looked at that, because the process has limits of its own, what is counted here ends it
+//! well before the language would.
 
 mod built_in;
 mod compile;

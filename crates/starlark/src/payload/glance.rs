@@ -75,18 +75,12 @@ impl<'a> Glance<'a> {
             EventRef::ToolError(event) => Some(&event.call),
             _ => None,
         };
-        if key == "model" {
-            return Some(optional(agent_and_model(self.event).1));
-        }
-        match key {
-            "agent" => {
-                let agent = agent_and_model(self.event).0;
-                return Some(agent.map_or(View::None, |agent| View::Dict(agent)));
-            }
-            "session" => return self.session.map(|session| View::Dict(session)),
-            _ => {}
-        }
         match (self.event, call, key) {
+            (event, _, "model") => Some(optional(agent_and_model(event).1)),
+            (event, _, "agent") => {
+                Some(agent_and_model(event).0.map_or(View::None, |agent| View::Dict(agent)))
+            }
+            (_, _, "session") => self.session.map(|session| View::Dict(session)),
             (_, Some(call), "name") => Some(text(name_of(call))),
             (_, Some(call), "native_name") => Some(text(call.native_name())),
             (_, Some(call), "server") => Some(optional(call.server.as_ref())),

@@ -15,9 +15,76 @@ fn main() {
     // At a fixed place: a program of this size that can be put anywhere has eighty thousand addresses to correct
     // before its first instruction.
     println!("cargo:rustc-link-arg-bins=-no-pie");
+    if is("PROFILE", "release") {
+        lay_out();
+    }
+    // For bench/order/run: where everything has been put.
+    println!("cargo:rerun-if-env-changed=TOLLGATE_MAP");
+    if let Ok(map) = env::var("TOLLGATE_MAP") {
+        println!("cargo:rustc-link-arg-bins=-Wl,-Map={map}");
+    }
     if let (Some(libraries), Some(out)) = (static_libraries(), env::var_os("OUT_DIR")) {
         link_statically(&libraries, Path::new(&out));
     }
+}
+
+/// Has the functions that are called when an event comes lie side by side, where the linker can do that. They are a tenth
+/// of the program, and spread over all of it they would bring most of it into memory, a few pages at a time.
+fn lay_out() {
+    // Written by bench/order/run: a line for each, with the crate and the beginning of the name, or `-` and the name.
+    println!("cargo:rerun-if-changed=start.order");
+    let (Ok(order), Some(out)) = (fs::read_to_string("start.order"), env::var_os("OUT_DIR")) else {
+        return;
+    };
+    // What is called before anything else has a section of its own everywhere.
+    let (mut sections, mut symbols) =
+        ("*(.text.startup .text.startup.*)\n".to_owned(), String::new());
+    let lines = order.lines().filter(|line| !line.starts_with('#'));
+    for (unit, name) in lines.filter_map(|line| line.split_once(' ')) {
+        match unit {
+            "-" => symbols.extend([name, "\n"]),
+            // The compiler names the files of other crates after them, and ends their names twice.
+            "tollgate" => sections.extend(["*(EXCLUDE_FILE(*.rcgu.o.rcgu.o) .text.", name, "*)\n"]),
+            _ => sections.extend(["*.", unit, "-*.rcgu.o(.text.", name, "*)\n"]),
+        }
+    }
+    let out = Path::new(&out);
+    let (script, list) = (out.join("start.ld"), out.join("start.symbols"));
+    let sections = format!("SECTIONS {{ .text.start : {{\n{sections}}} }} INSERT BEFORE .text;\n");
+    if fs::write(&script, sections).is_err() || fs::write(&list, symbols).is_err() {
+        return;
+    }
+    let arguments = [
+        format!("-Wl,-T,{}", script.display()),
+        // What has no section of its own by its name. What this build does not have is no mistake.
+        format!("-Wl,--symbol-ordering-file={}", list.display()),
+        "-Wl,--no-warn-symbol-ordering".to_owned(),
+    ];
+    if links_with(&arguments, out) {
+        for argument in arguments {
+            println!("cargo:rustc-link-arg-bins={argument}");
+        }
+    }
+}
+
+/// Whether the linker that will be used, whichever it is, takes these arguments.
+fn links_with(arguments: &[String], out: &Path) -> bool {
+    let program = out.join("empty.rs");
+    if fs::write(&program, "fn main() {}\n").is_err() {
+        return false;
+    }
+    let mut compiler = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    compiler.arg(program).arg("-o").arg(out.join("empty"));
+    if let Some(target) = env::var_os("TARGET") {
+        compiler.arg("--target").arg(target);
+    }
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        compiler.arg("-Clinker=".to_owned() + &linker.to_string_lossy());
+    }
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    compiler.args(flags.split('\u{1f}').filter(|flag| !flag.is_empty()));
+    compiler.args(arguments.iter().map(|argument| format!("-Clink-arg={argument}")));
+    compiler.output().is_ok_and(|output| output.status.success())
 }
 
 /// The system's libraries as archives. Not every system has them; without, the program is linked to the shared ones

@@ -242,12 +242,19 @@ impl Table {
 /// What is between two columns.
 const GAP: usize = 2;
 
+/// What fills a column.
+const SPACES: &str = "                                ";
+
 fn line(row: &[String], widths: &[usize], gap: usize) -> String {
     let mut line = String::with_capacity(widths.iter().sum::<usize>() + gap * widths.len());
     for (cell, width) in row.iter().zip(widths) {
         line.push_str(cell);
-        let missing = (width + gap).saturating_sub(cell.chars().count());
-        line.extend(std::iter::repeat_n(' ', missing));
+        let mut missing = (width + gap).saturating_sub(cell.chars().count());
+        while missing > 0 {
+            let some = SPACES.get(..missing).unwrap_or(SPACES);
+            line.push_str(some);
+            missing -= some.len();
+        }
     }
     line.truncate(line.trim_end_matches(' ').len());
     line

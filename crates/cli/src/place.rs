@@ -79,14 +79,19 @@ pub(crate) fn shown(path: &Path) -> String {
     let here = HERE.get_or_init(|| env::current_dir().ok());
     let here = here.as_deref().filter(|here| *here != Path::new("/"));
     if let Some(below) = here.and_then(|here| below(path, here)) {
-        let below = below.display().to_string();
+        let below = written(below);
         return if below.is_empty() { ".".to_owned() } else { below };
     }
     let home = || env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     match HOME.get_or_init(home).as_deref().and_then(|home| below(path, home)) {
-        Some(below) => format!("~/{}", below.display()),
-        None => path.display().to_string(),
+        Some(below) => ["~/", &written(below)].concat(),
+        None => written(path),
     }
+}
+
+/// A path as text. Nearly all are text already.
+fn written(path: &Path) -> String {
+    path.to_str().map_or_else(|| path.display().to_string(), str::to_owned)
 }
 
 /// What is behind a directory in a path, by the letters of both: a list of hooks has many paths, and they are written

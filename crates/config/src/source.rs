@@ -88,7 +88,7 @@ impl SourceFile {
 
     fn lines(&self) -> &[usize] {
         self.lines.get_or_init(|| {
-            let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes()).map(|at| at + 1);
+            let breaks = self.text.match_indices('\n').map(|(at, _)| at + 1);
             std::iter::once(0).chain(breaks).collect()
         })
     }
@@ -108,8 +108,7 @@ impl SourceFile {
         // Most hooks are asked for one place, and that is near the beginning.
         const NEAR: usize = 512;
         if at < NEAR && self.lines.get().is_none() {
-            let before = self.text.as_bytes().get(..at).unwrap_or(self.text.as_bytes());
-            let breaks = memchr::memchr_iter(b'\n', before).count();
+            let breaks = self.text.match_indices('\n').take_while(|(place, _)| *place < at).count();
             return u32::try_from(breaks + 1).unwrap_or(u32::MAX);
         }
         u32::try_from(self.lines().partition_point(|begin| *begin <= at)).unwrap_or(u32::MAX)

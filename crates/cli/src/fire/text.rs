@@ -24,7 +24,7 @@ pub(super) fn tell(report: &Report, before: &Value, fired: &Fired, out: &mut Out
         "ask" | "force_ask" | "retry" | "continue" | "suppress" => styles::WARNING,
         _ => styles::GOOD,
     };
-    let word = report.decision;
+    let (style, word) = (Out::style(style), report.decision);
     out.line(format!("{}{subject}: {style}{word}{style:#}  ({})", report.event, time(fired.took)));
     // What the model is told is not told twice.
     let told = format!(": {}", report.reason);
@@ -96,7 +96,7 @@ fn hooks(lines: &[HookLine], out: &mut Out) {
     }
     out.line("");
     let heading = format!("{} of {} asked", asked, count(lines.len(), "hook"));
-    out.line(format!("{0}{heading}{0:#}", styles::HEADING));
+    out.styled(Out::style(styles::HEADING), &[&heading]);
     let mut table = Table::default();
     for line in lines {
         let answer = match (&line.why, line.answer) {
@@ -104,7 +104,10 @@ fn hooks(lines: &[HookLine], out: &mut Out) {
             (None, Some(answer)) => answer,
             (None, None) => "watches",
         };
-        let took = if line.why.is_some() { String::new() } else { micros(line.micros) };
+        let took = match line.why {
+            Some(_) => "        ".to_owned(),
+            None => format!("{:>8}", micros(line.micros)),
+        };
         let mut source = line.source.as_ref().map_or_else(
             || "built in".to_owned(),
             |source| shown(std::path::Path::new(&*source.file)),
@@ -114,7 +117,7 @@ fn hooks(lines: &[HookLine], out: &mut Out) {
             source.push_str(&number.to_string());
         }
         let name = ["  ", &hook_shown(&line.name)].concat();
-        table.row([name, answer.to_owned(), format!("{took:>8}"), source]);
+        table.row([name, answer.to_owned(), took, source]);
     }
     // Of most hooks all that is said is why they were not asked, and there may be hundreds.
     let (quiet, error) = (Out::style(styles::QUIET), Out::style(styles::ERROR));

@@ -75,7 +75,7 @@ fn scripts_of(found: &Found) -> Vec<PathBuf> {
 /// Whether a word of a command may begin with a slash.
 fn has_full_path(command: &str) -> bool {
     let bytes = command.as_bytes();
-    memchr::memchr_iter(b'/', bytes).any(|at| {
+    command.match_indices('/').any(|(at, _)| {
         let before = at.checked_sub(1).and_then(|before| bytes.get(before));
         before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && !b"./_-~}".contains(byte))
     })

@@ -239,10 +239,12 @@ impl Survey {
     /// A hash over all pins and all that is not pinned. It does not depend on where the project
     /// is, so that one that was seen on one machine can be trusted on another.
     pub fn digest(&self) -> Digest {
-        let mut hasher = blake3::Hasher::new_derive_key("tollgate, survey of a project, version 1");
+        const CONTEXT: &str = "tollgate, survey of a project, version 1";
+        // In one go: there are hundreds of short ones.
+        let mut all = Vec::new();
         let mut field = |bytes: &[u8]| {
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
+            all.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            all.extend_from_slice(bytes);
         };
         for pin in self.pins() {
             field(pin.kind.to_string().as_bytes());
@@ -255,7 +257,7 @@ impl Survey {
                 field(text.as_bytes());
             }
         }
-        Digest::of(&hasher.finalize())
+        Digest::of(&blake3::Hash::from_bytes(blake3::derive_key(CONTEXT, &all)))
     }
 
     /// Where a path is: one below the project as it was given is below the project as it is.

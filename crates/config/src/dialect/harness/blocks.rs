@@ -43,7 +43,7 @@ pub(super) fn may_have_tests(file: &SourceFile, body: Span) -> bool {
 pub(super) fn read(file: &Arc<SourceFile>, body: Span, report: &mut Report) -> Vec<TestBlock> {
     let text = file.text().get(body.start..body.end).unwrap_or_default();
     // Most hooks say nothing of tests, and need not be read as Markdown.
-    if memchr::memmem::find(text.as_bytes(), WORD.as_bytes()).is_none() {
+    if !text.contains(WORD) {
         return Vec::new();
     }
     let mut tests = Vec::new();

@@ -163,8 +163,7 @@ impl Places {
     fn new(file: &SourceFile, text: &str, found: Span, runs: Vec<Run>) -> Self {
         let start = runs.first().map_or(found.start, |run| run.file.min(found.start));
         let mut places = Self { whole: Span { start, end: found.end }, lines: Vec::new(), runs };
-        let begins =
-            std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+        let begins = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
         places.lines = begins.map(|at| file.line(places.span(text.len(), at..at).start)).collect();
         places
     }

@@ -117,8 +117,8 @@ impl Iterator for Lines<'_> {
 
     fn next(&mut self) -> Option<Span> {
         let start = self.next;
-        let rest = self.text.as_bytes().get(start..).filter(|rest| !rest.is_empty())?;
-        let length = memchr::memchr(b'\n', rest);
+        let rest = self.text.get(start..).filter(|rest| !rest.is_empty())?;
+        let length = rest.find('\n');
         self.next = start + length.map_or(rest.len(), |length| length + 1);
         Some(Span { start, end: start + length.unwrap_or(rest.len()) })
     }

@@ -52,7 +52,7 @@ pub(super) fn entries(text: &str, offset: usize) -> Option<Vec<Entry<'_>>> {
 /// The line that begins at a place, without its end.
 fn line_at(text: &str, at: usize) -> Option<&str> {
     let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
-    rest.get(..memchr::memchr(b'\n', rest.as_bytes())?)
+    rest.get(..rest.find('\n')?)
 }
 
 /// Whether a value on one line is itself and nothing else: it begins with a letter or a number, and nothing in it

@@ -1,0 +1,169 @@
+//! The functions of a program: where they are, what they are called and whose they are.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+
+use crate::Failure;
+
+/// Below this part of what a name stands for, it is not laid out among those that are called.
+const DENSE: f64 = 0.3;
+
+/// The functions of a program that stands at a fixed place, by address.
+pub(crate) struct Functions(BTreeMap<u64, Function>);
+
+struct Function {
+    /// Some have several.
+    names: Vec<String>,
+    owner: Owner,
+    size: u64,
+    first_byte: u8,
+}
+
+/// Whose code it is.
+#[derive(Clone, PartialEq, Eq)]
+enum Owner {
+    Crate(String),
+    /// Of the C library, or what has no section by its own name.
+    Other,
+}
+
+impl Functions {
+    /// The functions of a program, with the linker's map of it.
+    pub(crate) fn of(program: &Path, map: &Path) -> Result<Self, Failure> {
+        let bytes = fs::read(program)?;
+        let file = object::File::parse(&*bytes)?;
+        if file.kind() != object::ObjectKind::Executable {
+            return Err("the program can be put anywhere; it has to be linked with -no-pie".into());
+        }
+        let text = fs::read_to_string(map)?;
+        let sections: BTreeMap<u64, Section<'_>> = text.lines().filter_map(Section::of).collect();
+        let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
+        for symbol in file.symbols() {
+            if symbol.kind() != SymbolKind::Text || !symbol.is_definition() || symbol.size() == 0 {
+                continue;
+            }
+            let (address, name) = (symbol.address(), symbol.name()?);
+            let index = symbol.section_index().ok_or("a function that is in no section")?;
+            let first = file.section_by_index(index)?.data_range(address, 1)?;
+            let first_byte = *first.and_then(<[u8]>::first).ok_or("a function without code")?;
+            let function = functions.entry(address).or_insert_with(|| {
+                let section = sections.get(&address);
+                let owner = section.and_then(Section::owner).map_or(Owner::Other, Owner::Crate);
+                Function { names: Vec::new(), owner, size: 0, first_byte }
+            });
+            function.size = function.size.max(symbol.size());
+            let is_other = function.owner == Owner::Other;
+            function.names.push(if is_other { name.to_owned() } else { lasting(name) });
+        }
+        Ok(Self(functions))
+    }
+
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = u64> {
+        self.0.keys().copied()
+    }
+
+    pub(crate) fn first_byte(&self, address: u64) -> Option<u8> {
+        self.0.get(&address).map(|function| function.first_byte)
+    }
+
+    /// The names of what was called, and whose they are: in this order, but for those that stand for much else.
+    pub(crate) fn laid_out(&self, calls: &[u64]) -> Vec<(&str, &str)> {
+        let called: Vec<_> = calls.iter().filter_map(|address| self.0.get(address)).collect();
+        let all = sizes(self.0.values());
+        let some = sizes(called.iter().copied());
+        let is_dense = |name: &(&str, &str)| some[name] as f64 >= DENSE * all[name] as f64;
+        // What runs before `main` shares a section, which is laid out as a whole.
+        let called = called.iter().filter(|function| !function.is_shared());
+        let (dense, sparse): (Vec<_>, Vec<_>) =
+            called.flat_map(|function| function.named()).partition(is_dense);
+        [dense, sparse].concat()
+    }
+}
+
+impl Function {
+    /// Whether it is Rust's, and shares a section with others.
+    fn is_shared(&self) -> bool {
+        self.owner == Owner::Other && self.names.iter().any(|name| name.starts_with("_ZN"))
+    }
+
+    fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        let owner = match &self.owner {
+            Owner::Crate(name) => name,
+            Owner::Other => "-",
+        };
+        self.names.iter().map(move |name| (owner, name.as_str()))
+    }
+}
+
+/// How much code each name stands for.
+fn sizes<'f>(functions: impl Iterator<Item = &'f Function>) -> HashMap<(&'f str, &'f str), u64> {
+    let mut sizes = HashMap::new();
+    for function in functions {
+        for name in function.named() {
+            *sizes.entry(name).or_default() += function.size;
+        }
+    }
+    sizes
+}
+
+/// A section of an object file, in the linker's map.
+struct Section<'m> {
+    file: &'m str,
+    name: &'m str,
+}
+
+impl<'m> Section<'m> {
+    /// Reads a line: the address, another, the size and the alignment, then the file and the section in parentheses.
+    fn of(line: &'m str) -> Option<(u64, Self)> {
+        let address = u64::from_str_radix(line.split_whitespace().next()?, 16).ok()?;
+        let (rest, name) = line.strip_suffix(')')?.rsplit_once(":(")?;
+        let file = rest.get(rest.find('/')?..)?;
+        name.starts_with(".text").then_some((address, Self { file, name }))
+    }
+
+    /// The crate that has compiled it, if it stands alone in its section.
+    fn owner(&self) -> Option<String> {
+        if !self.name.starts_with(".text._") {
+            return None;
+        }
+        // As the compiler calls them: the program and a hash, the crate and a hash, its part. The program's own have no
+        // crate there.
+        let file = self.file.rsplit('/').next()?;
+        let (program, rest) = file.split_once('-')?;
+        let (_, part) = rest.split_once('.')?;
+        match part.split_once('-') {
+            Some((owner, _)) if file.ends_with(".rcgu.o.rcgu.o") => Some(owner.to_owned()),
+            _ => file.ends_with(".rcgu.o").then(|| program.to_owned()),
+        }
+    }
+}
+
+/// A name as far as it stays the same from build to build, with `*` for what does not.
+fn lasting(name: &str) -> String {
+    const HASH: &str = "17h";
+    if name.starts_with("_ZN")
+        && let Some(at) = name.rfind(HASH)
+    {
+        return name[..at + HASH.len()].to_owned();
+    }
+    if !name.starts_with("_R") {
+        return name.to_owned();
+    }
+    // In the other way of writing names it is the crate that has the hash: `Cs`, letters and digits, `_`.
+    let mut parts = name.split("Cs");
+    let mut lasting = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        lasting.push_str("Cs");
+        match part.split_once('_') {
+            Some((hash, rest)) if hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                lasting.push_str("*_");
+                lasting.push_str(rest);
+            }
+            _ => lasting.push_str(part),
+        }
+    }
+    lasting
+}

@@ -15,12 +15,15 @@ const DENSE: f64 = 0.3;
 pub(crate) struct Functions(BTreeMap<u64, Function>);
 
 struct Function {
-    /// Some have several.
+    /// Those of the C library have several.
     names: Vec<String>,
     owner: Owner,
     size: u64,
     first_byte: u8,
 }
+
+/// How the sections of functions begin that are hardly ever called, in the compiler's opinion.
+const RARE: &str = "unlikely.";
 
 /// Whose code it is.
 #[derive(Clone, PartialEq, Eq)]
@@ -49,14 +52,18 @@ impl Functions {
             let index = symbol.section_index().ok_or("a function that is in no section")?;
             let first = file.section_by_index(index)?.data_range(address, 1)?;
             let first_byte = *first.and_then(<[u8]>::first).ok_or("a function without code")?;
+            let section = sections.get(&address).and_then(Section::owned);
             let function = functions.entry(address).or_insert_with(|| {
-                let section = sections.get(&address);
-                let owner = section.and_then(Section::owner).map_or(Owner::Other, Owner::Crate);
-                Function { names: Vec::new(), owner, size: 0, first_byte }
+                let (owner, names) = match section {
+                    Some((owner, name)) => (Owner::Crate(owner), vec![lasting(name)]),
+                    None => (Owner::Other, Vec::new()),
+                };
+                Function { names, owner, size: 0, first_byte }
             });
             function.size = function.size.max(symbol.size());
-            let is_other = function.owner == Owner::Other;
-            function.names.push(if is_other { name.to_owned() } else { lasting(name) });
+            if function.owner == Owner::Other {
+                function.names.push(name.to_owned());
+            }
         }
         Ok(Self(functions))
     }
@@ -124,9 +131,11 @@ impl<'m> Section<'m> {
         name.starts_with(".text").then_some((address, Self { file, name }))
     }
 
-    /// The crate that has compiled it, if it stands alone in its section.
-    fn owner(&self) -> Option<String> {
-        if !self.name.starts_with(".text._") {
+    /// The crate that has compiled it and its name, if it stands alone in its section. What the compiler takes for rare
+    /// it keeps apart, which is then the beginning of the name.
+    fn owned(&self) -> Option<(String, &'m str)> {
+        let name = self.name.strip_prefix(".text.")?;
+        if !name.strip_prefix(RARE).unwrap_or(name).starts_with('_') {
             return None;
         }
         // As the compiler calls them: the program and a hash, the crate and a hash, its part. The program's own have no
@@ -134,22 +143,25 @@ impl<'m> Section<'m> {
         let file = self.file.rsplit('/').next()?;
         let (program, rest) = file.split_once('-')?;
         let (_, part) = rest.split_once('.')?;
-        match part.split_once('-') {
-            Some((owner, _)) if file.ends_with(".rcgu.o.rcgu.o") => Some(owner.to_owned()),
-            _ => file.ends_with(".rcgu.o").then(|| program.to_owned()),
-        }
+        let owner = match part.split_once('-') {
+            Some((owner, _)) if file.ends_with(".rcgu.o.rcgu.o") => owner,
+            _ if file.ends_with(".rcgu.o") => program,
+            _ => return None,
+        };
+        Some((owner.to_owned(), name))
     }
 }
 
 /// A name as far as it stays the same from build to build, with `*` for what does not.
 fn lasting(name: &str) -> String {
     const HASH: &str = "17h";
-    if name.starts_with("_ZN")
+    let plain = name.strip_prefix(RARE).unwrap_or(name);
+    if plain.starts_with("_ZN")
         && let Some(at) = name.rfind(HASH)
     {
         return name[..at + HASH.len()].to_owned();
     }
-    if !name.starts_with("_R") {
+    if !plain.starts_with("_R") {
         return name.to_owned();
     }
     // In the other way of writing names it is the crate that has the hash: `Cs`, letters and digits, `_`.

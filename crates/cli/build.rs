@@ -28,8 +28,8 @@ fn main() {
     }
 }
 
-/// Has the functions that are called when an event comes lie side by side, where the linker can do that. They are a tenth
-/// of the program, and spread over all of it they would bring most of it into memory, a few pages at a time.
+/// Has the functions that are called when an event comes lie side by side, where the linker can do that. They are a small
+/// part of the program, and spread over all of it they would bring much of it into memory, a few pages at a time.
 fn lay_out() {
     // Written by bench/order/run: a line for each, with the crate and the beginning of the name, or `-` and the name.
     println!("cargo:rerun-if-changed=start.order");

@@ -1,8 +1,9 @@
 //! Which functions a program calls, in the order of their first calls, for the linker to lay them out side by side.
 //!
-//! `order PROGRAM MAP <COMMANDS` runs the program, of which the linker has written the map, once for each line of its standard input, which is the arguments, `<` and
-//! the file that the program reads. Each run has a breakpoint at every function of the program; it is taken away the
-//! first time it is met, also in what the program forks, so that it runs at nearly its own speed.
+//! `order PROGRAM MAP <COMMANDS` runs the program, of which the linker has written the map, once for each line of its
+//! standard input: arguments, `<` and the file that the program reads. Each run has a breakpoint at every function of the
+//! program; it is taken away the first time it is met, also in what the program forks, so that it runs at nearly its own
+//! speed.
 //!
 //! Standard output is a line for each function: the crate whose code it is, and its name without the hash at its end,
 //! which another compiler or another version of a dependency would change. So a name may stand for several functions of

@@ -32,7 +32,7 @@ const QUIET: Duration = Duration::from_millis(4);
 /// The most that a pipe holds, so that to empty it has an end even if somebody still writes.
 const PIPE: usize = 1024 * 1024;
 
-/// What a thread keeps from one command to the next.
+/// What is kept from one command to the next: by a thread, or by an executor without threads.
 #[derive(Default)]
 pub(crate) struct Desk {
     nest: Option<Nest>,
@@ -45,12 +45,7 @@ pub(crate) struct Desk {
 pub(crate) fn attend(desk: &mut Desk, job: &Job, pool: &Pool) -> bool {
     let began =
         if job.is_late() { Err(pool.no_slot(job)) } else { Attendance::begin(desk, job, pool) };
-    let result = see_through(desk, job, began);
-    if let Some(bell) = &desk.bell {
-        // Nobody rings it from now on; it has to be silent for the next command.
-        let _ = read(bell, &mut [0; 8]);
-    }
-    let Some(result) = result else { return false };
+    let Some(result) = see_through(desk, job, began) else { return false };
     // Told before the caller, who may have the next command ready.
     pool.expect();
     job.call.finish(result);
@@ -58,13 +53,12 @@ pub(crate) fn attend(desk: &mut Desk, job: &Job, pool: &Pool) -> bool {
 }
 
 /// Runs a command on the thread of its caller, who waits.
-pub(crate) fn attend_here(job: &Job, pool: &Pool) {
-    let mut desk = Desk::default();
+pub(crate) fn attend_here(desk: &mut Desk, job: &Job, pool: &Pool) {
     // A signal that came to a handler while the keeper starts would come to it in both processes.
     let before = raw::block_more_signals(raw::ALL_SIGNALS & !raw::OF_THE_C_LIBRARY);
-    let began = Attendance::begin(&mut desk, job, pool);
+    let began = Attendance::begin(desk, job, pool);
     raw::block_signals(before);
-    if let Some(result) = see_through(&mut desk, job, began) {
+    if let Some(result) = see_through(desk, job, began) {
         job.call.finish(result);
     }
 }
@@ -81,6 +75,10 @@ fn see_through(
         Err(error) => Some(Err(error)),
     };
     job.call.end();
+    if let Some(bell) = &desk.bell {
+        // Nobody rings it from now on; it has to be silent for the next command.
+        let _ = read(bell, &mut [0; 8]);
+    }
     result
 }
 
@@ -201,7 +199,7 @@ impl<'a> Attendance<'a> {
 
     /// Moves input and output until the keeper is gone, or the answer is due without it. Returns
     /// whether it is gone.
-    fn pump(&mut self, buffer: &mut [u8]) -> bool {
+    fn pump(&mut self, buffer: &mut Vec<u8>) -> bool {
         loop {
             let now = Instant::now();
             if self.ending.is_none() && self.job.deadline.is_some_and(|deadline| deadline <= now) {
@@ -271,7 +269,7 @@ impl<'a> Attendance<'a> {
         let _ = pidfd_send_signal(&self.keeper, Signal::TERM);
     }
 
-    fn read_stdout(&mut self, buffer: &mut [u8]) {
+    fn read_stdout(&mut self, buffer: &mut Vec<u8>) {
         self.printed.extend_from_slice(drink(&mut self.stdout, buffer));
         if self.printed.len() > self.job.limits.stdout {
             self.stdout = None;
@@ -283,7 +281,7 @@ impl<'a> Attendance<'a> {
 
     /// Takes what is left in the pipes, and closes them. Whoever may still hold the other ends is
     /// not waited for.
-    fn empty_pipes(&mut self, buffer: &mut [u8]) {
+    fn empty_pipes(&mut self, buffer: &mut Vec<u8>) {
         while self.stdout.is_some() {
             let before = self.printed.len();
             self.printed.extend_from_slice(drink(&mut self.stdout, buffer));
@@ -345,7 +343,6 @@ impl Desk {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let made = patiently(job, || clear_of_stdio(eventfd(0, flags)?))
             .map_err(|source| ExecError::Start { step: "an eventfd", source })?;
-        self.buffer.resize(64 * 1024, 0);
         Ok(Arc::clone(self.bell.insert(Arc::new(made))))
     }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -116,6 +117,7 @@ impl Executor {
         let pool = Arc::new(Pool {
             max,
             in_place,
+            desk: Mutex::default(),
             process: std::process::id(),
             state: Mutex::default(),
             work: Condvar::new(),
@@ -169,7 +171,13 @@ impl Executor {
         };
         // What is dropped here has been answered.
         if self.pool.in_place && !self.pool.is_of_a_fork() {
-            attend_here(&job, &self.pool);
+            // Two at once, which nobody asks for, have a desk each.
+            let mut desk =
+                self.pool.desk.lock().map(|mut desk| mem::take(&mut *desk)).unwrap_or_default();
+            attend_here(&mut desk, &job, &self.pool);
+            if let Ok(mut kept) = self.pool.desk.lock() {
+                *kept = desk;
+            }
         } else if let Err(error) = Pool::submit(&self.pool, job) {
             call.finish(Err(error));
         }
@@ -229,6 +237,8 @@ pub(crate) struct Pool {
     pub(crate) max: usize,
     /// Whether commands run where they are asked for.
     in_place: bool,
+    /// For these.
+    desk: Mutex<Desk>,
     pub(crate) process: u32,
     state: Mutex<State>,
     /// There is a job.

@@ -95,6 +95,9 @@ pub(crate) struct Nest {
     start: *mut c_void,
 }
 
+// SAFETY: memory that is the nest's alone, and as good on one thread as on another.
+unsafe impl Send for Nest {}
+
 impl Nest {
     pub(crate) fn new() -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;

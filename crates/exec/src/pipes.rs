@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, read, write};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -56,21 +57,23 @@ pub(crate) fn feed(pipe: &mut Option<OwnedFd>, bytes: &[u8], written: &mut usize
     }
 }
 
+/// The most that is read at once.
+const GULP: usize = 64 * 1024;
+
 /// Reads once, and closes the pipe at its end. Returns what there was.
-pub(crate) fn drink<'b>(pipe: &mut Option<OwnedFd>, buffer: &'b mut [u8]) -> &'b [u8] {
+pub(crate) fn drink<'b>(pipe: &mut Option<OwnedFd>, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+    buffer.clear();
     let Some(fd) = pipe else { return &[] };
+    // Not filled beforehand: most commands print a line, and what is not written to costs no memory.
+    buffer.reserve_exact(GULP);
     let taken = loop {
-        match read(&*fd, &mut *buffer) {
+        match read(&*fd, spare_capacity(buffer)) {
             Err(Errno::INTR) => {}
             taken => break taken,
         }
     };
-    match taken {
-        Ok(count @ 1..) => buffer.get(..count).unwrap_or_default(),
-        Err(Errno::AGAIN) => &[],
-        Ok(_) | Err(_) => {
-            *pipe = None;
-            &[]
-        }
+    if !matches!(taken, Ok(1..) | Err(Errno::AGAIN)) {
+        *pipe = None;
     }
+    buffer
 }

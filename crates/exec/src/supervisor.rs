@@ -138,7 +138,7 @@ pub fn supervise(plan: Plan, work: impl FnOnce() -> Answer) -> Result<Ended, Sup
         received: Vec::new(),
         excerpt: Excerpt::new(NOISE),
         // Most answers are short, and to come by memory takes longer than to read them.
-        buffer: vec![0; 4 * 1024],
+        buffer: Vec::new(),
     };
     // SAFETY: there is one thread, so the child is a whole program, and may do what we may.
     match unsafe { libc::fork() } {

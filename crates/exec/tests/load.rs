@@ -23,6 +23,35 @@ fn start(scene: &Scene, script: &str, time: Duration) -> Running {
 }
 
 #[test]
+fn in_place_one_after_the_other_and_two_at_once() {
+    let scene = Scene::new("in place");
+    let executor = Executor::in_place();
+    let run = |script: &str, time: Duration| {
+        let input = Input::new(*b"in\n", time);
+        executor.run(&scene.sh(script), input, Limits::default()).wait()
+    };
+    let long = Duration::from_secs(20);
+    // More than is read at once, and then less: nothing is left of the command before.
+    let many = run("head -c 200000 /dev/zero", long).unwrap();
+    assert_eq!(many.stdout, vec![0; 200_000]);
+    assert_eq!(run("cat; echo err >&2", long).unwrap().stdout, b"in\n");
+    let late = run("sleep 30", Duration::from_millis(20));
+    assert!(matches!(late, Err(ExecError::TimedOut { .. })), "{late:?}");
+    let (fds, maps) = (open_fds(), mappings());
+    for _ in 0..20 {
+        let after = run("cat", long).unwrap();
+        assert_eq!((after.stdout, after.stderr), (b"in\n".to_vec(), Vec::new()));
+    }
+    // Fewer, where a thread of another test has ended meanwhile.
+    assert!(open_fds() <= fds && mappings() <= maps);
+    let once = thread::scope(|scope| {
+        let both = [(); 2].map(|()| scope.spawn(|| run("cat", long).unwrap().stdout));
+        both.map(|one| one.join().unwrap())
+    });
+    assert_eq!(once, [b"in\n", b"in\n"]);
+}
+
+#[test]
 fn two_hundred_at_once_with_few_descriptors() {
     let before = getrlimit(Resource::Nofile);
     let scene = Scene::new("limit");

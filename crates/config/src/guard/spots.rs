@@ -246,8 +246,8 @@ enum Step {
 }
 
 impl Step {
-    fn of(path: &Path) -> Self {
-        match fs::read_link(path) {
+    fn of(links: &Links, path: &Path) -> Self {
+        match links.read_link(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Self::Absent,
             Err(error) if error.kind() == ErrorKind::InvalidInput => Self::Plain,
             _ => Self::Link,
@@ -308,7 +308,7 @@ impl<'l> Below<'l> {
         for part in parts {
             let Component::Normal(name) = part else { return true };
             path.push(name);
-            match Step::of(&path) {
+            match Step::of(self.links, &path) {
                 Step::Absent => return false,
                 Step::Plain => {}
                 Step::Link => return true,
@@ -321,7 +321,7 @@ impl<'l> Below<'l> {
         if let Some((_, step)) = self.known.iter().find(|(known, _)| known == name) {
             return *step;
         }
-        let step = Step::of(&self.path.join(name));
+        let step = Step::of(self.links, &self.path.join(name));
         self.known.push((name.to_owned(), step));
         step
     }

@@ -1,10 +1,11 @@
 //! What a running hook checks before each run.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tollgate_core::policy::resolve;
@@ -129,6 +130,7 @@ impl Seal {
     }
 
     fn with(root: PathBuf, pins: Vec<Arc<Sealed>>) -> Self {
+        // Since the survey the way may have changed; then it is broken from the start.
         let passed = way_to(&pins);
         Self { root, pins, passed: Mutex::new(passed) }
     }
@@ -212,32 +214,50 @@ const READ_ANYWAY: u64 = 1024 * 1024;
 /// The kind of a symbolic link, in a mode.
 const LINK: u32 = 0o120_000;
 
-/// Every directory and link that the paths go through, without the files themselves.
+/// Every directory and link that the paths go through, without the files themselves. A file that the path does not lead
+/// to any more is broken from now on.
 fn way_to(pins: &[Arc<Sealed>]) -> Vec<Passed> {
-    let passed = Mutex::new(BTreeSet::new());
+    let passed = Mutex::new(BTreeMap::<PathBuf, Option<Stat>>::new());
     for pin in pins {
+        let is_there = AtomicBool::new(false);
         let note = |path: PathBuf| {
-            let target = fs::read_link(&path);
-            if path != pin.real {
-                lock(&passed).insert(path);
+            // Most files have most of their way in common.
+            if let Some(Some(stat)) = lock(&passed).get(&path)
+                && stat.kind != LINK
+            {
+                return Err(NO_LINK.into());
+            }
+            // Looked at before the link is read, so that a change in between shows next time.
+            let looked = fs::symlink_metadata(&path);
+            let stat = looked.as_ref().ok().map(Stat::from);
+            let target = match looked {
+                Ok(looked) if looked.is_symlink() => fs::read_link(&path),
+                Ok(_) => Err(NO_LINK.into()),
+                Err(error) => Err(error),
+            };
+            if path == pin.real {
+                is_there.store(stat.is_some(), Ordering::Relaxed);
+            } else {
+                lock(&passed).insert(path, stat);
             }
             target
         };
-        // Where it cannot be resolved, looking at the file itself tells.
-        let _ = resolve(&note, &pin.path);
+        let leads_there = resolve(&note, &pin.path).is_ok_and(|real| real == pin.real);
+        if !leads_there || !is_there.into_inner() {
+            let _ = pin.check_place();
+        }
     }
     let passed = passed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let look = |path: PathBuf| {
-        let stat = fs::symlink_metadata(&path).ok().map(|metadata| Stat::from(&metadata));
-        Passed { path, stat }
-    };
-    passed.into_iter().map(look).collect()
+    passed.into_iter().map(|(path, stat)| Passed { path, stat }).collect()
 }
+
+/// What the system says where a link is to be read and something else is there.
+const NO_LINK: io::ErrorKind = io::ErrorKind::InvalidInput;
 
 impl Sealed {
     fn new(root: &Path, found: &Found) -> Self {
         let pin = &found.pin;
-        let sealed = Self {
+        Self {
             name: pin.path.clone(),
             path: root.join(&pin.path),
             real: root.join(pin.target.as_ref().unwrap_or(&pin.path)),
@@ -247,10 +267,7 @@ impl Sealed {
                 is_settled: found.content.is_settled,
             }),
             broken: OnceLock::new(),
-        };
-        // Between the survey and now the way may have changed; then it is broken from the start.
-        let _ = sealed.check_place();
-        sealed
+        }
     }
 
     fn look(&self) -> Result<(), Tampered> {

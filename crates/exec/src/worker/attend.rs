@@ -55,7 +55,7 @@ pub(crate) fn attend<T>(pool: &Arc<Pool<T>>) {
     let own = raw::signal_set(32) | raw::signal_set(33);
     raw::block_signals(raw::ALL_SIGNALS & !own);
     let mut wards = Vec::new();
-    let mut buffer = vec![0; 16 * 1024];
+    let mut buffer = Vec::new();
     let mut idle_since = Instant::now();
     loop {
         let now = Instant::now();
@@ -180,7 +180,7 @@ fn wait<T>(pool: &Pool<T>, wards: &[Ward], idle_since: Instant) -> Vec<Signs> {
     wards.iter().map(|_| Signs { ended: next(), rang: next(), complained: next() }).collect()
 }
 
-fn see_to<T>(pool: &Arc<Pool<T>>, ward: &mut Ward, signs: Signs, buffer: &mut [u8]) {
+fn see_to<T>(pool: &Arc<Pool<T>>, ward: &mut Ward, signs: Signs, buffer: &mut Vec<u8>) {
     if signs.complained {
         ward.complaints.push(drink(&mut ward.stderr, buffer));
     }
@@ -239,7 +239,7 @@ fn give_up<T>(pool: &Arc<Pool<T>>, ward: &mut Ward, reason: String) {
 }
 
 /// The worker has ended.
-fn bury<T>(pool: &Arc<Pool<T>>, ward: &mut Ward, buffer: &mut [u8]) {
+fn bury<T>(pool: &Arc<Pool<T>>, ward: &mut Ward, buffer: &mut Vec<u8>) {
     let status = ward.worker.reap();
     let mut taken = 0;
     while ward.stderr.is_some() && taken <= PIPE {

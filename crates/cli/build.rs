@@ -28,29 +28,47 @@ fn main() {
     }
 }
 
+/// Functions that would be called before `main`, and need not be. The language has five hundred that list its types and
+/// constants for heaps that are written to disk, which nobody here does; each of them brings a page into memory.
+const UNUSED: &str = "*starlark*.rcgu.o(.init_array .init_array.*)";
+
 /// Has the functions that are called when an event comes lie side by side, where the linker can do that. They are a small
 /// part of the program, and spread over all of it they would bring much of it into memory, a few pages at a time.
 fn lay_out() {
-    // Written by bench/order/run: a line for each, with the crate and the beginning of the name, or `-` and the name.
+    // Written by bench/order/run: a line for each, with the crate and the name, or `-` and the name.
     println!("cargo:rerun-if-changed=start.order");
     let (Ok(order), Some(out)) = (fs::read_to_string("start.order"), env::var_os("OUT_DIR")) else {
         return;
     };
-    // What is called before anything else has a section of its own everywhere.
-    let (mut sections, mut symbols) =
-        ("*(.text.startup .text.startup.*)\n".to_owned(), String::new());
-    let lines = order.lines().filter(|line| !line.starts_with('#'));
-    for (unit, name) in lines.filter_map(|line| line.split_once(' ')) {
-        match unit {
-            "-" => symbols.extend([name, "\n"]),
-            // The compiler names the files of other crates after them, and ends their names twice.
-            "tollgate" => sections.extend(["*(EXCLUDE_FILE(*.rcgu.o.rcgu.o) .text.", name, "*)\n"]),
-            _ => sections.extend(["*.", unit, "-*.rcgu.o(.text.", name, "*)\n"]),
+    let (mut exact, mut near, mut sparse) = (String::new(), String::new(), String::new());
+    let mut symbols = String::new();
+    for line in order.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split(' ');
+        let (Some(unit), Some(name)) = (words.next(), words.next()) else { continue };
+        // The compiler names the files of other crates after them, and ends their names twice.
+        let section = |name: String| match unit {
+            "tollgate" => format!("*(EXCLUDE_FILE(*.rcgu.o.rcgu.o) .text.{name}*)\n"),
+            _ => format!("*.{unit}-*.rcgu.o(.text.{name}*)\n"),
+        };
+        if unit == "-" {
+            symbols.extend([name, "\n"]);
+            continue;
         }
+        exact.push_str(&section(name.replace(['{', '}'], "")));
+        // In braces: hashes, which a change of dependencies or another compiler changes. What is called by the same name
+        // then is at least near; in a generic crate that may be much else, which comes last.
+        let lasting: Vec<_> = name.split('}').filter_map(|part| part.split('{').next()).collect();
+        let kind = if words.next().is_some() { &mut sparse } else { &mut near };
+        kind.push_str(&section(lasting.join("*")));
     }
+    // What is called before anything else has a section of its own everywhere.
+    let sections = format!("*(.text.startup .text.startup.*)\n{exact}{near}{sparse}");
     let out = Path::new(&out);
     let (script, list) = (out.join("start.ld"), out.join("start.symbols"));
-    let sections = format!("SECTIONS {{ .text.start : {{\n{sections}}} }} INSERT BEFORE .text;\n");
+    let sections = format!(
+        "SECTIONS {{ /DISCARD/ : {{ {UNUSED} }} }} INSERT BEFORE .text;\n\
+         SECTIONS {{ .text.start : {{\n{sections}}} }} INSERT BEFORE .text;\n"
+    );
     if fs::write(&script, sections).is_err() || fs::write(&list, symbols).is_err() {
         return;
     }

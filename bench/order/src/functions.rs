@@ -8,14 +8,14 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 
 use crate::Failure;
 
-/// Below this part of what a name stands for, it is not laid out among those that are called.
+/// Below this part of what a name stands for without its hash, it stands for too much else.
 const DENSE: f64 = 0.3;
 
 /// The functions of a program that stands at a fixed place, by address.
 pub(crate) struct Functions(BTreeMap<u64, Function>);
 
 struct Function {
-    /// Those of the C library have several.
+    /// With braces around what another build changes. Those of the C library have several.
     names: Vec<String>,
     owner: Owner,
     size: u64,
@@ -55,7 +55,7 @@ impl Functions {
             let section = sections.get(&address).and_then(Section::owned);
             let function = functions.entry(address).or_insert_with(|| {
                 let (owner, names) = match section {
-                    Some((owner, name)) => (Owner::Crate(owner), vec![lasting(name)]),
+                    Some((owner, name)) => (Owner::Crate(owner), vec![braced(name)]),
                     None => (Owner::Other, Vec::new()),
                 };
                 Function { names, owner, size: 0, first_byte }
@@ -76,18 +76,32 @@ impl Functions {
         self.0.get(&address).map(|function| function.first_byte)
     }
 
-    /// The names of what was called, and whose they are: in this order, but for those that stand for much else.
-    pub(crate) fn laid_out(&self, calls: &[u64]) -> Vec<(&str, &str)> {
+    /// The names of what was called, in this order.
+    pub(crate) fn laid_out(&self, calls: &[u64]) -> Vec<Name<'_>> {
         let called: Vec<_> = calls.iter().filter_map(|address| self.0.get(address)).collect();
         let all = sizes(self.0.values());
         let some = sizes(called.iter().copied());
-        let is_dense = |name: &(&str, &str)| some[name] as f64 >= DENSE * all[name] as f64;
         // What runs before `main` shares a section, which is laid out as a whole.
         let called = called.iter().filter(|function| !function.is_shared());
-        let (dense, sparse): (Vec<_>, Vec<_>) =
-            called.flat_map(|function| function.named()).partition(is_dense);
-        [dense, sparse].concat()
+        let named = called.flat_map(|function| function.named());
+        named
+            .map(|(unit, name)| {
+                let lasting = (unit, lasting(name));
+                let is_sparse = (some[&lasting] as f64) < DENSE * all[&lasting] as f64;
+                Name { unit, name, is_sparse }
+            })
+            .collect()
     }
+}
+
+/// A name for the linker to look for.
+pub(crate) struct Name<'f> {
+    /// Whose it is.
+    pub(crate) unit: &'f str,
+    /// With braces around what another build changes.
+    pub(crate) name: &'f str,
+    /// Whether it stands for much else without that.
+    pub(crate) is_sparse: bool,
 }
 
 impl Function {
@@ -105,12 +119,12 @@ impl Function {
     }
 }
 
-/// How much code each name stands for.
-fn sizes<'f>(functions: impl Iterator<Item = &'f Function>) -> HashMap<(&'f str, &'f str), u64> {
+/// How much code each name stands for, as far as it lasts.
+fn sizes<'f>(functions: impl Iterator<Item = &'f Function>) -> HashMap<(&'f str, String), u64> {
     let mut sizes = HashMap::new();
     for function in functions {
-        for name in function.named() {
-            *sizes.entry(name).or_default() += function.size;
+        for (unit, name) in function.named() {
+            *sizes.entry((unit, lasting(name))).or_default() += function.size;
         }
     }
     sizes
@@ -152,30 +166,42 @@ impl<'m> Section<'m> {
     }
 }
 
-/// A name as far as it stays the same from build to build, with `*` for what does not.
-fn lasting(name: &str) -> String {
+/// A name with braces around what does not stay the same from build to build.
+fn braced(name: &str) -> String {
     const HASH: &str = "17h";
     let plain = name.strip_prefix(RARE).unwrap_or(name);
     if plain.starts_with("_ZN")
         && let Some(at) = name.rfind(HASH)
     {
-        return name[..at + HASH.len()].to_owned();
+        let (lasting, hash) = name.split_at(at + HASH.len());
+        // What is shared between parts of a crate has another number behind it.
+        let hash = hash.split('.').next().unwrap_or_default();
+        return format!("{lasting}{{{hash}}}");
     }
     if !plain.starts_with("_R") {
         return name.to_owned();
     }
     // In the other way of writing names it is the crate that has the hash: `Cs`, letters and digits, `_`.
     let mut parts = name.split("Cs");
-    let mut lasting = parts.next().unwrap_or_default().to_owned();
+    let mut braced = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        lasting.push_str("Cs");
+        braced.push_str("Cs");
         match part.split_once('_') {
             Some((hash, rest)) if hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-                lasting.push_str("*_");
-                lasting.push_str(rest);
+                braced.extend(["{", hash, "}_", rest]);
             }
-            _ => lasting.push_str(part),
+            _ => braced.push_str(part),
         }
+    }
+    braced
+}
+
+/// What stays the same of a name.
+fn lasting(braced: &str) -> String {
+    let mut lasting = String::new();
+    for part in braced.split('}') {
+        lasting.push_str(part.split('{').next().unwrap_or_default());
+        lasting.push('*');
     }
     lasting
 }

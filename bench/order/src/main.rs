@@ -5,10 +5,10 @@
 //! program; it is taken away the first time it is met, also in what the program forks, so that it runs at nearly its own
 //! speed.
 //!
-//! Standard output is a line for each function: the crate whose code it is, and its name without the hash at its end,
-//! which another compiler or another version of a dependency would change. So a name may stand for several functions of
-//! a crate, those of a generic one with other types. Names of which little was called come last. What has no crate is
-//! of the C library, and has `-` there.
+//! Standard output is a line for each function: the crate whose code it is, and its name, with braces around hashes, which
+//! another compiler or another version of a dependency would change. Without these a name may stand for several functions
+//! of a crate, those of a generic one with other types; where little of that was called, `sparse` follows. What has no
+//! crate is of the C library, and has `-` there.
 
 mod functions;
 
@@ -24,7 +24,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
-use functions::Functions;
+use functions::{Functions, Name};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::ptrace::{self, Options};
@@ -65,9 +65,9 @@ fn run() -> Result<(), Failure> {
     }
     let mut out = io::stdout().lock();
     let mut told = BTreeSet::new();
-    for (unit, name) in trace.functions.laid_out(&trace.calls) {
+    for Name { unit, name, is_sparse } in trace.functions.laid_out(&trace.calls) {
         if told.insert((unit, name)) {
-            writeln!(out, "{unit} {name}")?;
+            writeln!(out, "{unit} {name}{}", if is_sparse { " sparse" } else { "" })?;
         }
     }
     Ok(())

@@ -63,6 +63,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
+// Kept apart from the other commands: together they have a frame of many pages, to be brought into memory for each event.
+#[inline(never)]
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let payload = match &args.payload {
         Some(path) => read(path)?,

@@ -137,7 +137,6 @@ pub fn supervise(plan: Plan, work: impl FnOnce() -> Answer) -> Result<Ended, Sup
         noise: Some(noise.ours),
         received: Vec::new(),
         excerpt: Excerpt::new(NOISE),
-        // Most answers are short, and to come by memory takes longer than to read them.
         buffer: Vec::new(),
     };
     // SAFETY: there is one thread, so the child is a whole program, and may do what we may.

@@ -31,6 +31,7 @@ use tollgate_starlark::Starlark;
 
 use crate::dispatch::{Input, Ready};
 use crate::problem::Problem;
+use crate::world;
 
 /// Answer one hook call of another agent: reads its payload on standard input
 #[derive(Debug, clap::Args)]
@@ -249,6 +250,7 @@ fn complete(host: &Host, input: &mut Value) {
 }
 
 fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
+    world::known();
     let places = Places::of_this_process(None);
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
     let project = project(args, incoming, state.as_deref())?;

@@ -54,9 +54,6 @@ fn guard_parser() -> clap::builder::PossibleValuesParser {
     guards::ALL.iter().map(|guard| guard.name).into()
 }
 
-/// The guards of a project that says nothing else: useful anywhere, and seldom in the way.
-const USUAL: [&str; 4] = ["command-guard", "git-guard", "protected-paths", "secret-redaction"];
-
 /// A file to write.
 struct Starter {
     path: PathBuf,
@@ -165,7 +162,7 @@ fn starters(args: &Args) -> Result<Vec<Starter>, Problem> {
         match dialect {
             Dialect::Harness => {
                 let own: Vec<&str> = args.guard.iter().map(String::as_str).collect();
-                let names = if own.is_empty() { &USUAL[..] } else { &own };
+                let names = if own.is_empty() { guards::STARTER } else { &own };
                 let guards = names.iter().filter_map(|name| guards::named(name));
                 starters.extend(guards.map(|guard| {
                     Starter::new(&format!(".tollgate/hooks/{}", guard.file_name()), guard.text)

@@ -24,6 +24,7 @@ mod show;
 mod test;
 mod translate;
 mod trust;
+mod world;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -2,24 +2,30 @@
 
 mod arg;
 mod call;
-mod location;
+mod fetched;
+pub mod hosts;
+pub(crate) mod location;
 mod of;
 mod parse;
 mod place;
 mod row;
 mod run;
+mod shape;
 mod special;
 mod sql;
+mod stray;
 mod table;
+mod verdicts;
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::resolve::Unknown;
 
 pub use call::of_call;
 pub use of::{of_analysis, of_command};
 pub use place::Place;
-pub use table::{is_known, names};
+pub use table::{is_known, is_reader, names};
 
 /// All that a call does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +38,7 @@ pub struct Effects {
 
 /// One thing that is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Effect {
     /// What is done.
     pub kind: Kind,
@@ -42,13 +49,47 @@ pub struct Effect {
     /// Whether what is lost cannot be had again by ordinary means, for things other than files
     /// (of files, their place tells): a dropped database, a force push, a formatted disk.
     pub destroys: bool,
+    /// True if data of this machine is sent there, and not only fetched. Only of [`Kind::Network`].
+    pub sends: bool,
+    /// True if the command does this, and not only may do it: `git checkout` may write any file of
+    /// its work tree, and an archive any file of the directory it is unpacked in.
+    pub sure: bool,
     /// The program or tool that does it, as a person knows it: `rm`, `git push`, `redirection`.
     pub by: String,
+    /// The file that says so, where it is not the command line itself.
+    pub script: Option<Arc<Script>>,
+}
+
+/// A file that a command runs and that was read to tell what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// Its path, as the command names it.
+    pub path: String,
+    /// True if it was there before the session began, and is not part of what the agent made.
+    pub is_settled: bool,
+}
+
+impl Effect {
+    /// Returns an effect that is certain, on a single target.
+    pub fn new(kind: Kind, target: Target, by: impl Into<String>) -> Self {
+        Self {
+            kind,
+            target,
+            tree: false,
+            destroys: false,
+            sends: false,
+            sure: true,
+            by: by.into(),
+            script: None,
+        }
+    }
 }
 
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
+    /// Names, sizes and dates of files are read, and not what is in them.
+    List,
     /// Files are read.
     Read,
     /// Files are made, changed, or given other permissions.
@@ -137,6 +178,10 @@ pub enum Thing {
     Log,
     /// Keys and passwords that are kept.
     Secret,
+    /// Keys and passwords that are handed out.
+    Credentials,
+    /// The variables that programs are given.
+    Environment,
     /// Settings of a person or the system.
     Setting,
 }
@@ -145,6 +190,7 @@ impl Kind {
     /// As one word.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::List => "list",
             Self::Read => "read",
             Self::Write => "write",
             Self::Delete => "delete",
@@ -157,7 +203,7 @@ impl Kind {
 
 impl Thing {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Power,
         Self::Process,
         Self::Service,
@@ -178,6 +224,8 @@ impl Thing {
         Self::History,
         Self::Log,
         Self::Secret,
+        Self::Credentials,
+        Self::Environment,
         Self::Setting,
     ];
 
@@ -204,47 +252,77 @@ impl Thing {
             Self::History => "history",
             Self::Log => "log",
             Self::Secret => "secret",
+            Self::Credentials => "credentials",
+            Self::Environment => "environment",
             Self::Setting => "setting",
         }
     }
 }
 
+/// An answer to whether a call does something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Answer {
+    /// It does not.
+    No,
+    /// It may: a command that writes files which it does not name works in that directory.
+    May,
+    /// It cannot be told.
+    Unknown,
+    /// It does.
+    Yes,
+}
+
+impl Answer {
+    /// True if the call does it.
+    pub fn is_yes(self) -> bool {
+        self == Self::Yes
+    }
+}
+
 impl Effects {
-    /// Whether anything at or below `dir` may be written or deleted. What is not known may be
-    /// anything.
-    pub fn writes_under(&self, dir: &str) -> bool {
+    /// Tells whether anything at or below `dir` is written or deleted.
+    pub fn writes_under(&self, dir: &str) -> Answer {
         self.any_under(dir, |kind| matches!(kind, Kind::Write | Kind::Delete))
     }
 
-    /// Whether anything at or below `dir` may be read.
-    pub fn reads_under(&self, dir: &str) -> bool {
+    /// Tells whether anything at or below `dir` is read.
+    pub fn reads_under(&self, dir: &str) -> Answer {
         self.any_under(dir, |kind| kind == Kind::Read)
     }
 
-    /// Whether anything at or below `dir` may be deleted or moved away.
-    pub fn deletes_under(&self, dir: &str) -> bool {
+    /// Tells whether anything at or below `dir` is deleted or moved away.
+    pub fn deletes_under(&self, dir: &str) -> Answer {
         self.any_under(dir, |kind| kind == Kind::Delete)
     }
 
-    /// Whether another machine may be reached.
-    pub fn reaches_network(&self) -> bool {
-        !self.unknowns.is_empty() || self.list.iter().any(|effect| effect.kind == Kind::Network)
+    /// Tells whether another machine is reached.
+    pub fn reaches_network(&self) -> Answer {
+        let reaches = |effect: &Effect| match effect.kind {
+            Kind::Network if effect.sure => Answer::Yes,
+            Kind::Network => Answer::May,
+            _ => Answer::No,
+        };
+        self.worst(self.list.iter().map(reaches))
     }
 
-    fn any_under(&self, dir: &str, wanted: impl Fn(Kind) -> bool) -> bool {
-        !self.unknowns.is_empty()
-            || self.list.iter().any(|effect| wanted(effect.kind) && effect.may_touch(dir))
+    fn any_under(&self, dir: &str, wanted: impl Fn(Kind) -> bool) -> Answer {
+        let wanted = self.list.iter().filter(|effect| wanted(effect.kind));
+        self.worst(wanted.map(|effect| effect.touches(dir)))
+    }
+
+    fn worst(&self, answers: impl Iterator<Item = Answer>) -> Answer {
+        let open = if self.unknowns.is_empty() { Answer::No } else { Answer::Unknown };
+        answers.fold(open, Answer::max)
     }
 }
 
 impl Effect {
-    /// Whether something at or below `dir` may be touched by it.
-    pub fn may_touch(&self, dir: &str) -> bool {
-        match &self.target {
-            Target::Path(location) => {
-                location.may_be_under(dir) || (self.tree && location.covers(dir, true))
-            }
-            _ => false,
+    /// Tells whether something at or below `dir` is touched by it.
+    pub fn touches(&self, dir: &str) -> Answer {
+        let Target::Path(location) = &self.target else { return Answer::No };
+        match location.touches(dir, self.tree) {
+            Answer::Yes if !self.sure => Answer::May,
+            answer => answer,
         }
     }
 }
@@ -260,11 +338,16 @@ impl fmt::Display for Target {
     }
 }
 
-/// `delete-tree /etc by rm`, `destroy database shop by dropdb`.
+/// `delete-tree /etc by rm`, `may write-tree src by git checkout`, `destroy database shop by dropdb`.
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.destroys { "destroy" } else { self.kind.name() };
+        let may = if self.sure { "" } else { "may " };
+        let kind = match self.kind {
+            _ if self.destroys => "destroy",
+            Kind::Network if self.sends => "send",
+            kind => kind.name(),
+        };
         let tree = if self.tree { "-tree" } else { "" };
-        write!(f, "{kind}{tree} {} by {}", self.target, self.by)
+        write!(f, "{may}{kind}{tree} {} by {}", self.target, self.by)
     }
 }

@@ -3,7 +3,10 @@
 pub mod effects;
 pub mod policy;
 pub mod resolve;
+pub mod risk;
 pub mod syntax;
+pub mod watch;
+pub mod world;
 
 mod names;
 mod value;

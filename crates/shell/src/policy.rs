@@ -25,44 +25,86 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What cannot be told counts as done: a rule that denies then denies, and one that allows would
-//! allow. So these are for rules that deny or ask.
+//! A condition holds for what a call does. What cannot be told is a question of its own
+//! ([`Deed::is_unknown`]), for rules that ask about it or deny it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use tollgate_core::event::ToolCall;
 
-use crate::effects::{Effects, of_call};
+use crate::effects::{Answer, Effects, of_call};
 
-/// Whether a call may write or delete anything at or below `path`, which is absolute or begins with
-/// `~`.
+/// Something that a call may do. Paths are absolute or begin with `~`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// Writes or deletes something at or below a path.
+    WritesUnder(String),
+    /// Reads something at or below a path.
+    ReadsUnder(String),
+    /// Deletes something at or below a path, or moves it away.
+    DeletesUnder(String),
+    /// Reaches another machine.
+    ReachesNetwork,
+}
+
+impl Deed {
+    /// Tells whether a call does it.
+    pub fn answer(&self, call: &ToolCall) -> Answer {
+        let effects = effects_of(call, &[]);
+        match self {
+            Self::WritesUnder(path) => effects.writes_under(path),
+            Self::ReadsUnder(path) => effects.reads_under(path),
+            Self::DeletesUnder(path) => effects.deletes_under(path),
+            Self::ReachesNetwork => effects.reaches_network(),
+        }
+    }
+
+    /// Returns a condition that holds where a call does it.
+    pub fn is_done(self) -> impl Fn(&ToolCall) -> bool + Clone + Send + Sync + 'static {
+        move |call: &ToolCall| self.answer(call).is_yes()
+    }
+
+    /// Returns a condition that holds where it cannot be told whether a call does it.
+    pub fn is_unknown(self) -> impl Fn(&ToolCall) -> bool + Clone + Send + Sync + 'static {
+        move |call: &ToolCall| self.answer(call) == Answer::Unknown
+    }
+
+    /// Says what cannot be told: "Cannot tell whether this writes under `/etc`."
+    pub fn doubt(&self) -> String {
+        match self {
+            Self::WritesUnder(path) => format!("Cannot tell whether this writes under `{path}`."),
+            Self::ReadsUnder(path) => format!("Cannot tell whether this reads under `{path}`."),
+            Self::DeletesUnder(path) => format!("Cannot tell whether this deletes under `{path}`."),
+            Self::ReachesNetwork => "Cannot tell whether this reaches another machine.".to_owned(),
+        }
+    }
+}
+
+/// Returns a condition that holds where a call writes or deletes at or below `path`.
 pub fn writes_under(
     path: impl Into<String>,
 ) -> impl Fn(&ToolCall) -> bool + Clone + Send + Sync + 'static {
-    let path = path.into();
-    move |call: &ToolCall| effects_of(call, &[]).writes_under(&path)
+    Deed::WritesUnder(path.into()).is_done()
 }
 
-/// Whether a call may read anything at or below `path`.
+/// Returns a condition that holds where a call reads at or below `path`.
 pub fn reads_under(
     path: impl Into<String>,
 ) -> impl Fn(&ToolCall) -> bool + Clone + Send + Sync + 'static {
-    let path = path.into();
-    move |call: &ToolCall| effects_of(call, &[]).reads_under(&path)
+    Deed::ReadsUnder(path.into()).is_done()
 }
 
-/// Whether a call may delete anything at or below `path`, or move it away.
+/// Returns a condition that holds where a call deletes at or below `path`, or moves it away.
 pub fn deletes_under(
     path: impl Into<String>,
 ) -> impl Fn(&ToolCall) -> bool + Clone + Send + Sync + 'static {
-    let path = path.into();
-    move |call: &ToolCall| effects_of(call, &[]).deletes_under(&path)
+    Deed::DeletesUnder(path.into()).is_done()
 }
 
-/// Whether a call may reach another machine.
+/// Returns a condition that holds where a call reaches another machine.
 pub fn reaches_network() -> impl Fn(&ToolCall) -> bool + Clone + Send + Sync + 'static {
-    |call: &ToolCall| effects_of(call, &[]).reaches_network()
+    Deed::ReachesNetwork.is_done()
 }
 
 /// What a call does, as [`of_call`] tells it. The answer to the last question of a thread is kept:

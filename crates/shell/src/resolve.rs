@@ -136,6 +136,12 @@ pub enum Why {
     Code,
     /// A function that starts itself again and again, beside itself.
     Endless,
+    /// A program is left to what is typed into it later.
+    Typed,
+    /// Code of another language does something that its text does not tell.
+    Opaque,
+    /// Code is fetched from another machine and run.
+    Fetched,
 }
 
 impl Why {
@@ -148,6 +154,9 @@ impl Why {
             Self::Program => "program",
             Self::Code => "code",
             Self::Endless => "endless",
+            Self::Typed => "typed",
+            Self::Opaque => "opaque",
+            Self::Fetched => "fetched",
         }
     }
 }

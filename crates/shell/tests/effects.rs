@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use tollgate_core::event::ToolCall;
 use tollgate_shell::effects::{
-    self, Effect, Effects, Kind, Location, Place, Target, Thing, of_analysis, of_call, of_command,
+    self, Answer, Effect, Effects, Kind, Location, Place, Target, Thing, of_analysis, of_call,
+    of_command,
 };
 use tollgate_shell::resolve::{Access, Analysis, Input, Redirection, Surroundings, Unknown, Why};
 use tollgate_shell::{Command, Part, Value, analyze};
@@ -219,7 +220,7 @@ fn paths_are_in_places() {
     let workspaces = [HERE.to_owned()];
     let mut wrong = Vec::new();
     for (text, wanted) in cases {
-        let place = Place::of(&location(text), &workspaces, Some(HERE)).name();
+        let place = Place::of(&location(text), &workspaces, Some(HERE), &[]).name();
         if place != wanted {
             wrong.push(format!("{text} is {place}, not {wanted}"));
         }
@@ -231,7 +232,7 @@ fn paths_are_in_places() {
 fn a_place_depends_on_the_workspaces() {
     let place = |text: &str, workspaces: &[&str], directory: Option<&str>| {
         let workspaces: Vec<String> = workspaces.iter().map(|&path| path.to_owned()).collect();
-        Place::of(&Location::path(text), &workspaces, directory)
+        Place::of(&Location::path(text), &workspaces, directory, &[])
     };
     assert_eq!(place("/srv/app/x", &["/srv/app"], None), Place::Inside);
     assert_eq!(place("/srv", &["/srv/app"], None), Place::System);
@@ -347,29 +348,35 @@ fn redirections_are_effects() {
             "write /home/dev/project/out by redirection",
             "write ~/log by redirection",
             "read /in by redirection",
-            "network evil.example by redirection",
+            "send evil.example by redirection",
         ]
     );
 }
 
 #[test]
-fn predicates_are_careful_about_what_is_not_known() {
+fn answers_tell_what_is_done_from_what_may_be_done_and_what_is_unknown() {
     let of = |words: &[&str]| Effects { list: of_command(&argv(words)), unknowns: Vec::new() };
-    assert!(of(&["rm", "-rf", "/"]).deletes_under("/etc"));
-    assert!(of(&["rm", "-rf", "/"]).writes_under("/etc"));
-    assert!(!of(&["rm", "/"]).deletes_under("/etc"));
-    assert!(!of(&["touch", "x"]).deletes_under(HERE));
-    assert!(of(&["touch", "x"]).writes_under(HERE));
-    assert!(!of(&["touch", "x"]).writes_under("/etc"));
-    assert!(of(&["touch", "$?"]).writes_under("/etc"));
-    assert!(of(&["grep", "-r", "x", "/"]).reads_under("/etc/shadow"));
-    assert!(!of(&["cat", "x"]).reads_under("/etc"));
-    assert!(of(&["curl", "https://x.example"]).reaches_network());
-    assert!(!of(&["ls"]).reaches_network());
+    assert_eq!(of(&["rm", "-rf", "/"]).deletes_under("/etc"), Answer::Yes);
+    assert_eq!(of(&["rm", "-rf", "/"]).writes_under("/etc"), Answer::Yes);
+    assert_eq!(of(&["rm", "/"]).deletes_under("/etc"), Answer::No);
+    assert_eq!(of(&["touch", "x"]).deletes_under(HERE), Answer::No);
+    assert_eq!(of(&["touch", "x"]).writes_under(HERE), Answer::Yes);
+    assert_eq!(of(&["touch", "x"]).writes_under("/etc"), Answer::No);
+    assert_eq!(of(&["touch", "$?"]).writes_under("/etc"), Answer::Unknown);
+    assert_eq!(of(&["touch", "/etc/$?"]).writes_under("/etc"), Answer::Yes);
+    assert_eq!(of(&["git", "checkout", "main"]).writes_under(".git/hooks"), Answer::No);
+    let hooks = "/home/dev/project/.git/hooks";
+    assert_eq!(of(&["git", "checkout", "main"]).writes_under(hooks), Answer::May);
+    assert_eq!(of(&["tar", "xzf", "a.tgz"]).writes_under(hooks), Answer::May);
+    assert_eq!(of(&["grep", "-r", "x", "/"]).reads_under("/etc/shadow"), Answer::Yes);
+    assert_eq!(of(&["ls", "-R", "/"]).reads_under("/etc/shadow"), Answer::No);
+    assert_eq!(of(&["cat", "x"]).reads_under("/etc"), Answer::No);
+    assert_eq!(of(&["curl", "https://x.example"]).reaches_network(), Answer::Yes);
+    assert_eq!(of(&["ls"]).reaches_network(), Answer::No);
     let unknown = Unknown { why: Why::Code, text: String::new() };
     let dark = of_analysis(&Analysis { commands: Vec::new(), unknowns: vec![unknown] });
-    assert!(dark.writes_under("/etc") && dark.reads_under("/x") && dark.deletes_under("/"));
-    assert!(dark.reaches_network());
+    assert_eq!(dark.writes_under("/etc"), Answer::Unknown);
+    assert_eq!(dark.reaches_network(), Answer::Unknown);
 }
 
 #[test]
@@ -396,7 +403,7 @@ fn calls_of_tools_have_effects() {
     assert_eq!(told(call("mystery")), ["execute mystery by mystery"]);
     assert_eq!(
         told(call("view_file").server("docs").arg("AbsolutePath", "/x")),
-        ["execute view_file by view_file"]
+        ["execute view_file by view_file", "read /x by view_file"]
     );
     assert!(told(call("ask_question")).is_empty());
     assert_eq!(
@@ -483,15 +490,15 @@ proptest! {
         for effect in of_command(&command) {
             if let Target::Path(location) = &effect.target {
                 prop_assert!(effect.kind <= Kind::Execute);
-                Place::of(location, &workspaces, Some(HERE));
-                Place::of(location, &[], None);
+                Place::of(location, &workspaces, Some(HERE), &[]);
+                Place::of(location, &[], None, &[]);
                 // A tree always covers what it is itself.
                 if location.exact {
                     prop_assert!(location.covers(&location.text, true), "{location:?}");
                     prop_assert!(location.may_be_under(&location.text), "{location:?}");
                 }
                 location.covers("/etc", true);
-                effect.may_touch("~");
+                effect.touches("~");
             }
         }
     }

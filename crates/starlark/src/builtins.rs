@@ -17,7 +17,7 @@ use starlark::eval::Evaluator;
 pub(crate) use decisions::DecisionValue;
 pub(crate) use notes::Notes;
 pub(crate) use secrets::{find as find_secrets, mask_text};
-pub(crate) use shell::{Asked, commands};
+pub(crate) use shell::{Asked, commands, told_view};
 pub(crate) use text::LARGEST_SUBSTITUTED;
 
 use crate::sandbox::Running;

@@ -1,4 +1,4 @@
-//! The guards that come with Tollgate: hooks as good as anybody's, in files that people read, copy and
+//! The guards that come with Tollgate: hooks like any other, in files that people read, copy and
 //! change. They are in `hooks/` of the repository, and here.
 //!
 //! ```
@@ -33,9 +33,14 @@ pub const ALL: &[Guard] = guards![
     "package-guard",
     "path-guard",
     "protected-paths",
-    "secret-egress",
+    "secret-guard",
     "secret-redaction",
+    "startup-guard",
 ];
+
+/// The guards of a project that says nothing else: useful anywhere, and seldom in the way.
+pub const STARTER: &[&str] =
+    &["command-guard", "git-guard", "secret-guard", "secret-redaction", "startup-guard"];
 
 /// The one of a name.
 pub fn named(name: &str) -> Option<&'static Guard> {

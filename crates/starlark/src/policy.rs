@@ -36,7 +36,7 @@ use starlark::eval::Evaluator;
 use starlark::syntax::AstModule;
 use starlark::values::OwnedFrozenValue;
 
-pub(crate) use build::{ConditionFor, Elsewhere, into_policies};
+pub(crate) use build::{Base, ConditionFor, Elsewhere, into_policies};
 pub(crate) use check::check;
 pub(crate) use native::Natives;
 pub(crate) use plain::specs as plain_specs;
@@ -63,21 +63,54 @@ pub(crate) enum Effect {
 
 /// What a call does, as a condition: `writes_under(path)` and its kin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Does {
+    what: Deed,
+    /// What follows where it cannot be told.
+    unknown: OnUnknown,
+}
+
+/// What it is that a call does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Does {
+pub(crate) enum Deed {
     WritesUnder(String),
     ReadsUnder(String),
     DeletesUnder(String),
     ReachesNetwork,
 }
 
-impl Does {
+/// What a rule does where it cannot be told whether a call does what the rule is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OnUnknown {
+    /// A person is asked.
+    #[default]
+    Ask,
+    /// The call is denied.
+    Deny,
+    /// The rule has no opinion.
+    Ignore,
+}
+
+impl Deed {
     /// The path it is about; empty where it is about none.
     fn path(&self) -> &str {
         match self {
             Self::WritesUnder(path) | Self::ReadsUnder(path) | Self::DeletesUnder(path) => path,
             Self::ReachesNetwork => "",
         }
+    }
+}
+
+impl OnUnknown {
+    /// Reads the word for it.
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "ask" => Self::Ask,
+            "deny" => Self::Deny,
+            "ignore" => Self::Ignore,
+            _ => return None,
+        })
     }
 }
 
@@ -149,7 +182,7 @@ impl RuleSpec {
     fn size(&self) -> usize {
         match self {
             Self::Rule { tool, does, reason, name, .. } => {
-                let path = does.as_ref().map_or(0, |does| does.path().len());
+                let path = does.as_ref().map_or(0, |does| does.what.path().len());
                 tool.len() + reason.len() + name.len() + path
             }
             Self::Mcp { server, tools, .. } => {

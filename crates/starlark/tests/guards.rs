@@ -64,7 +64,7 @@ fn the_example_uses_them_as_they_are() {
 mod corpus;
 
 #[test]
-fn the_command_guard_holds() {
+fn the_starter_guards_hold() {
     let score = corpus::score().unwrap();
     assert!(score.destructive >= 400 && score.harmless >= 400, "{score:?}");
     assert!(score.missed.is_empty(), "{:#?}", score.missed);

@@ -17,11 +17,7 @@ pub fn of_call(call: &ToolCall, workspaces: &[String]) -> Effects {
     } else {
         None
     };
-    let Some(tool) = tool else {
-        let target = Target::Program(call.name.clone());
-        effects.list.push(plain(Kind::Execute, target, &call.name));
-        return effects;
-    };
+    let Some(tool) = tool else { return super::shape::effects_of(call, workspaces) };
     if tool.name == "manage_task" {
         typed(call, &mut effects);
         return effects;
@@ -107,5 +103,5 @@ fn is_answer(text: &str) -> bool {
 }
 
 fn plain(kind: Kind, target: Target, by: &str) -> Effect {
-    Effect { kind, target, tree: false, destroys: false, by: by.to_owned() }
+    Effect::new(kind, target, by)
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-use super::Location;
 use super::arg::{Arg, Piece};
+use super::{Answer, Location};
 use crate::value::{Part, Value};
 
 /// How what is not known is written.
@@ -250,6 +250,42 @@ impl Location {
             Meeting::Above => tree,
             Meeting::Below | Meeting::Apart => false,
         }
+    }
+
+    /// Tells whether what is done to it, and where `tree` says so to all below, is done to something
+    /// at or below `dir`.
+    pub fn touches(&self, dir: &str, tree: bool) -> Answer {
+        let dir = normal(dir);
+        match self.meet(&dir) {
+            Meeting::Anywhere => Answer::Unknown,
+            Meeting::Apart => Answer::No,
+            Meeting::Above if !tree => Answer::No,
+            Meeting::Same | Meeting::Below | Meeting::Above if self.exact => Answer::Yes,
+            Meeting::Same | Meeting::Below | Meeting::Above => self.pattern_touches(&dir),
+        }
+    }
+
+    /// The same for a pattern that can mean something there.
+    fn pattern_touches(&self, dir: &str) -> Answer {
+        let is_open = |name: &str| name.contains(['*', '?', '[']) || name.contains(ANYTHING);
+        let told = self.text.split('/').take_while(|name| !is_open(name));
+        let told = told.collect::<Vec<_>>().join("/");
+        let told = Self { text: normal(&told).into_owned(), exact: true };
+        if !told.text.is_empty() && matches!(told.meet(dir), Meeting::Same | Meeting::Below) {
+            return Answer::Yes;
+        }
+        if self.text.contains(ANYTHING) {
+            return Answer::Unknown;
+        }
+        // As in a shell: a star at the beginning does not mean names with a dot there.
+        let mut pairs = segments(&self.text).zip(segments(dir));
+        let is_hidden = |(mine, theirs): (&str, &str)| {
+            theirs.starts_with('.') && mine.starts_with(['*', '?', '['])
+        };
+        if self.text.contains("**") {
+            return Answer::May;
+        }
+        if pairs.any(is_hidden) { Answer::No } else { Answer::Yes }
     }
 
     /// How it lies to a directory.

@@ -4,7 +4,7 @@ use super::arg::Arg;
 use super::location;
 use super::run::{Call, Out, host_of};
 use super::special::{data, verbs};
-use super::{Effect, Effects, Kind, Target, Thing, table};
+use super::{Effect, Effects, Kind, Target, Thing, fetched, stray, table, verdicts};
 use crate::names::base;
 use crate::resolve::{Access, Analysis, Command, Redirection};
 use crate::value::{Part, Value};
@@ -40,7 +40,9 @@ pub fn of_analysis(analysis: &Analysis) -> Effects {
             elsewhere(host, &mut effects.list, before);
         }
     }
-    Effects { list: effects.list, unknowns: analysis.unknowns.clone() }
+    let mut unknowns = analysis.unknowns.clone();
+    unknowns.append(&mut effects.unknowns);
+    Effects { list: effects.list, unknowns }
 }
 
 /// What happens on another machine happens to other files: of these only deletions count, and in a
@@ -82,6 +84,18 @@ pub(super) fn add(command: &Command, effects: &mut Out) {
             verbs::unlisted(&mut call, words);
         }
     }
+    if let Some(name) = name {
+        let mut call = Call::new(command, name, effects);
+        fetched::look(&mut call, name, words);
+        verdicts::look(&mut call, name, words);
+        let mut call = Call::new(command, name, effects);
+        stray::look(&mut call, name, words);
+        let prints = matches!(name, "env" | "printenv" | "set" | "export" | "declare" | "typeset");
+        let flags = |word: &Value| word.prefix().starts_with('-');
+        if prints && words.iter().all(flags) {
+            call.thing(Thing::Environment, "", false);
+        }
+    }
     endless(command, name, effects);
 }
 
@@ -118,7 +132,7 @@ fn redirect(command: &Command, redirection: &Redirection, effects: &mut Out) {
         prefix.strip_prefix("/dev/tcp/").or_else(|| prefix.strip_prefix("/dev/udp/"))
     {
         let host = if rest.is_empty() { "$?" } else { host_of(rest) };
-        call.host(host);
+        call.connect(host, redirection.access != Access::Read);
         if command.argv.iter().any(|word| data::flushes(&word.to_string())) {
             call.thing(Thing::Database, "", true);
         }
@@ -160,5 +174,5 @@ pub(crate) fn on_path(kind: Kind, path: &str, directory: Option<&Value>, by: &st
     });
     let location = found.unwrap_or_else(|| super::Location::path(path));
     let target = Target::Path(location);
-    Effect { kind, target, tree: false, destroys: false, by: by.to_owned() }
+    Effect::new(kind, target, by)
 }

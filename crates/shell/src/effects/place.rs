@@ -77,9 +77,19 @@ const SYSTEM: &[&str] = &[
 ];
 
 impl Place {
-    /// Where a location is. Of all that a pattern may mean, the strictest counts.
-    pub fn of(location: &Location, workspaces: &[String], directory: Option<&str>) -> Self {
-        let home = workspaces.iter().map(String::as_str).chain(directory).find_map(home_of);
+    /// Returns where a location is. Of all that a pattern may mean, the strictest counts. Where no
+    /// home is known, it is told by how the workspaces look.
+    pub fn of(
+        location: &Location,
+        workspaces: &[String],
+        directory: Option<&str>,
+        homes: &[String],
+    ) -> Self {
+        let known = homes.iter().map(String::as_str);
+        let inside = |home: &&str| below(&location.text, home).is_some();
+        let home = known.clone().find(inside).or_else(|| known.clone().next());
+        let home = home
+            .or_else(|| workspaces.iter().map(String::as_str).chain(directory).find_map(home_of));
         let world = World {
             workspaces: workspaces.iter().map(|path| tilde(&normal(path), home)).collect(),
             directory: directory.map(|path| tilde(&normal(path), home)),
@@ -297,7 +307,11 @@ fn is_kept_copy(path: &str) -> bool {
         ["var/lib/apt/lists", "var/cache/apt", "var/cache/apk", "var/cache/dnf", "var/cache/yum"];
     let number = (path.starts_with("run/") || path.starts_with("var/run/"))
         && path.strip_suffix(".pid").is_some();
-    number || lists.iter().any(|place| below(path, place).is_some())
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lock =
+        (path.starts_with("var/lib/") || path.starts_with("run/") || path.starts_with("var/lock/"))
+            && (name.starts_with("lock") || name.strip_suffix(".lock").is_some());
+    number || lock || lists.iter().any(|place| below(path, place).is_some())
 }
 
 fn device(name: &str, deeper: bool) -> Place {
@@ -358,13 +372,17 @@ fn plain(text: &str) -> Cow<'_, str> {
 
 /// One path that a pattern may mean.
 fn example(pattern: &str) -> String {
-    let names = pattern.split('/').map(|name| if has_pattern(name) { "example" } else { name });
     let mut path = String::with_capacity(pattern.len() + 8);
-    for (index, name) in names.enumerate() {
+    for (index, name) in pattern.split('/').enumerate() {
         if index > 0 {
             path.push('/');
         }
-        path.push_str(name);
+        // What is fixed at the beginning of a name tells what it is: `lock*`.
+        let fixed = name.find(['*', '?', '[', '(']).and_then(|at| name.get(..at));
+        path.push_str(fixed.unwrap_or(name));
+        if fixed.is_some() {
+            path.push_str("example");
+        }
     }
     path
 }

@@ -127,6 +127,8 @@ pub(crate) enum What {
     Path(Kind, Which, Deep),
     /// A file with a fixed name.
     Fixed(Kind, &'static str, Deep),
+    /// Any file below a directory with a fixed name may be written.
+    MayFill(&'static str),
     /// Something that is no file; its name is of no interest.
     Thing(Thing, bool),
     /// The same, of a name that all operands together are.
@@ -264,6 +266,16 @@ pub(crate) const fn reads(which: Which) -> Act {
     act(What::Path(Kind::Read, which, Deep::Option))
 }
 
+/// Names of these are read.
+pub(crate) const fn lists(which: Which) -> Act {
+    act(What::Path(Kind::List, which, Deep::Option))
+}
+
+/// Names of everything below these are read.
+pub(crate) const fn lists_all(which: Which) -> Act {
+    act(What::Path(Kind::List, which, Deep::Tree))
+}
+
 pub(crate) const fn writes(which: Which) -> Act {
     act(What::Path(Kind::Write, which, Deep::Option))
 }
@@ -287,6 +299,11 @@ pub(crate) const fn fixed(kind: Kind, path: &'static str) -> Act {
 
 pub(crate) const fn fixed_tree(kind: Kind, path: &'static str) -> Act {
     act(What::Fixed(kind, path, Deep::Tree))
+}
+
+/// Any file below this directory may be written.
+pub(crate) const fn may_fill(path: &'static str) -> Act {
+    act(What::MayFill(path))
 }
 
 pub(crate) const fn changes(thing: Thing) -> Act {
@@ -335,6 +352,14 @@ pub(crate) const fn hosts(which: Which) -> Act {
 pub(crate) const RUNS: Act = act(What::Runs);
 
 impl Act {
+    /// True if nothing is done but reading.
+    pub(crate) const fn reads(&self) -> bool {
+        matches!(
+            self.what,
+            What::Path(Kind::Read | Kind::List, ..) | What::Fixed(Kind::Read | Kind::List, ..)
+        )
+    }
+
     pub(crate) const fn when(mut self, bits: u32) -> Self {
         self.when |= bits;
         self

@@ -1,11 +1,12 @@
 //! Reads an argument list by a row of the table, and tells what it does.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::arg::Arg;
 use super::row::{Act, DRY, Deep, LIVE, NONE, ONE, Opt, Role, TREE, Tool, What, Which};
-use super::{Effect, Kind, Location, Target, Thing, location, of};
-use crate::resolve::{Command, Surroundings, analyze};
+use super::{Effect, Kind, Location, Script, Target, Thing, location, of};
+use crate::resolve::{Command, Surroundings, Unknown, Why, analyze};
 use crate::value::Value;
 
 /// Deepest nesting of subcommands: `aws` `s3api` `…`.
@@ -21,6 +22,12 @@ const MOST: u8 = 32;
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(super) list: Vec<Effect>,
+    /// True while what is found is only what may be done.
+    unsure: bool,
+    /// The file that the commands are in, if they are not on the command line.
+    pub(super) script: Option<Arc<Script>>,
+    /// What could not be told of what was looked at.
+    pub(super) unknowns: Vec<Unknown>,
     /// How deep in code within code it is.
     depth: u8,
     /// How often such code was looked at.
@@ -109,7 +116,7 @@ impl<'a, 'o> Call<'a, 'o> {
             let mut index = 0;
             self.out.list.retain(|effect| {
                 index += 1;
-                index <= before || effect.kind == Kind::Read
+                index <= before || matches!(effect.kind, Kind::Read | Kind::List)
             });
         }
     }
@@ -144,36 +151,36 @@ impl<'a, 'o> Call<'a, 'o> {
         if arg.is_empty() || (arg.is("-") && kind != Kind::Delete) {
             return;
         }
-        let (by, out) = (&self.by, &mut self.out.list);
+        let (by, out) = (&self.by, &mut *self.out);
         location::each(arg, &self.directories, |location| {
-            push_path(out, by, kind, location, tree);
+            out.path(by, kind, location, tree);
         });
     }
 
     /// The same for a path that is written out.
     pub(crate) fn path_text(&mut self, kind: Kind, path: &str, tree: bool) {
-        let (by, out) = (&self.by, &mut self.out.list);
+        let (by, out) = (&self.by, &mut *self.out);
         location::each_of_text(path, &self.directories, |location| {
-            push_path(out, by, kind, location, tree);
+            out.path(by, kind, location, tree);
         });
     }
 
     /// The same for a path in a directory.
     pub(crate) fn path_in(&mut self, kind: Kind, directory: Arg<'_>, name: &str, tree: bool) {
-        let (by, out) = (&self.by, &mut self.out.list);
+        let (by, out) = (&self.by, &mut *self.out);
         location::each(directory, &self.directories, |mut location| {
             location.enter(name);
-            push_path(out, by, kind, location, tree);
+            out.path(by, kind, location, tree);
         });
     }
 
     /// The same for a pattern in a directory.
     pub(crate) fn pattern_in(&mut self, kind: Kind, directory: Arg<'_>, pattern: &str, tree: bool) {
-        let (by, out) = (&self.by, &mut self.out.list);
+        let (by, out) = (&self.by, &mut *self.out);
         location::each(directory, &self.directories, |mut location| {
             location.enter(pattern);
             location.exact = false;
-            push_path(out, by, kind, location, tree);
+            out.path(by, kind, location, tree);
         });
     }
 
@@ -181,33 +188,66 @@ impl<'a, 'o> Call<'a, 'o> {
     pub(crate) fn unpack(&mut self, directory: Option<Arg<'_>>) {
         let here = Value::text(".");
         let directory = directory.unwrap_or(Arg::new(&here));
-        self.pattern_in(Kind::Write, directory, location::ANYTHING, true);
+        self.maybe(|call| call.path(Kind::Write, directory, true));
+    }
+
+    /// All that was found so far.
+    pub(crate) fn found(&self) -> &[Effect] {
+        &self.out.list
+    }
+
+    /// Notes what `work` finds as something that the command may do.
+    pub(crate) fn maybe(&mut self, work: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.out.unsure, true);
+        work(self);
+        self.out.unsure = before;
     }
 
     /// Something is done to what is no file.
     pub(crate) fn thing(&mut self, thing: Thing, name: impl Into<String>, destroys: bool) {
         let target = Target::Thing { what: thing.name(), name: name.into() };
-        self.push(Effect {
-            kind: Kind::System,
-            target,
-            tree: false,
-            destroys,
-            by: self.by.clone().into_owned(),
-        });
+        let effect = Effect { destroys, ..Effect::new(Kind::System, target, &*self.by) };
+        self.out.push(effect);
     }
 
     /// Another machine is reached.
     pub(crate) fn host(&mut self, name: impl Into<String>) {
+        let effect = Effect::new(Kind::Network, Target::Host(name.into()), &*self.by);
+        self.out.push(effect);
+    }
+
+    /// Another machine is reached, and data is sent there or not.
+    pub(crate) fn connect(&mut self, name: impl Into<String>, sends: bool) {
+        if sends { self.send(name) } else { self.host(name) }
+    }
+
+    /// True if something comes to the standard input that is not the terminal.
+    pub(crate) fn is_given_input(&self) -> bool {
+        use crate::resolve::{Access, Input};
+        let opens = |redirection: &crate::resolve::Redirection| redirection.access == Access::Read;
+        !matches!(self.command.input, Input::Inherited)
+            || self.command.redirections.iter().any(opens)
+    }
+
+    /// Code is fetched from elsewhere and run.
+    pub(crate) fn fetches_code(&mut self, what: impl Into<String>) {
+        let unknown = Unknown { why: Why::Fetched, text: what.into() };
+        if !self.out.unknowns.contains(&unknown) {
+            self.out.unknowns.push(unknown);
+        }
+    }
+
+    /// Data is sent to another machine.
+    pub(crate) fn send(&mut self, name: impl Into<String>) {
         let target = Target::Host(name.into());
-        let by = self.by.clone().into_owned();
-        self.push(Effect { kind: Kind::Network, target, tree: false, destroys: false, by });
+        let effect = Effect { sends: true, ..Effect::new(Kind::Network, target, &*self.by) };
+        self.out.push(effect);
     }
 
     /// A program runs.
     pub(crate) fn program(&mut self, name: impl Into<String>) {
-        let target = Target::Program(name.into());
-        let by = self.by.clone().into_owned();
-        self.push(Effect { kind: Kind::Execute, target, tree: false, destroys: false, by });
+        let effect = Effect::new(Kind::Execute, Target::Program(name.into()), &*self.by);
+        self.out.push(effect);
     }
 
     /// Code for a shell that is within what a tool is given: `\! rm -rf x` of a database's client.
@@ -243,12 +283,6 @@ impl<'a, 'o> Call<'a, 'o> {
         self.command.via.iter().any(|by| by == "xargs" || by == "parallel")
     }
 
-    fn push(&mut self, effect: Effect) {
-        if !self.out.list.contains(&effect) {
-            self.out.list.push(effect);
-        }
-    }
-
     fn act(&mut self, act: &Act) {
         if self.bits & act.when != act.when || self.has(act.unless) {
             return;
@@ -266,6 +300,7 @@ impl<'a, 'o> Call<'a, 'o> {
                 let tree = self.is_deep(deep);
                 self.path_text(kind, path, tree);
             }
+            What::MayFill(path) => self.maybe(|call| call.path_text(Kind::Write, path, true)),
             What::Thing(thing, destroys) => self.thing(thing, "", destroys),
             What::Each(thing, which, destroys) => {
                 let range = self.range(which);
@@ -365,15 +400,21 @@ pub(crate) fn host_of(address: &str) -> &str {
     machine.split_once(':').map_or(machine, |(host, _)| host)
 }
 
-fn push_path(out: &mut Vec<Effect>, by: &str, kind: Kind, location: Location, tree: bool) {
-    // A device file that is gone is missed by all that need it, even where it keeps nothing.
-    let destroys = kind == Kind::Delete
-        && location.text.starts_with("/dev/")
-        && !location.text.starts_with("/dev/shm/");
-    let target = Target::Path(location);
-    let effect = Effect { kind, target, tree, destroys, by: by.to_owned() };
-    if !out.contains(&effect) {
-        out.push(effect);
+impl Out {
+    fn path(&mut self, by: &str, kind: Kind, location: Location, tree: bool) {
+        // A device file that is gone is missed by all that need it, even where it keeps nothing.
+        let destroys = kind == Kind::Delete
+            && location.text.starts_with("/dev/")
+            && !location.text.starts_with("/dev/shm/");
+        self.push(Effect { tree, destroys, ..Effect::new(kind, Target::Path(location), by) });
+    }
+
+    pub(super) fn push(&mut self, mut effect: Effect) {
+        effect.sure &= !self.unsure;
+        effect.script.clone_from(&self.script);
+        if !self.list.contains(&effect) {
+            self.list.push(effect);
+        }
     }
 }
 

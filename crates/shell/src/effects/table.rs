@@ -135,6 +135,16 @@ pub fn is_known(name: &str) -> bool {
     find(name).is_some()
 }
 
+/// True if the table says that a program of this name only reads its files.
+pub fn is_reader(name: &str) -> bool {
+    find(name).is_some_and(|tool| {
+        tool.special.is_none()
+            && tool.subs.is_empty()
+            && !tool.acts.is_empty()
+            && tool.acts.iter().all(super::row::Act::reads)
+    })
+}
+
 /// Every name in the table, each once.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FIELDS.iter().flat_map(|rows| rows.iter()).flat_map(|tool| tool.names).copied()

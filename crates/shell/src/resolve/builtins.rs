@@ -17,6 +17,13 @@ impl Walker {
         let Some(name) = program.known() else {
             let text = program.to_string();
             self.unknown(Why::Program, &text);
+            if let Some(name) = may_be(&text) {
+                let mut argv = command.argv.clone();
+                if let Some(program) = argv.first_mut() {
+                    *program = Value::text(name);
+                }
+                self.emit(Command { argv, ..command.clone() });
+            }
             self.emit(command);
             return Value::unknown();
         };
@@ -326,8 +333,22 @@ impl Walker {
 
     /// A program that runs what is typed into it: nobody knows yet what that will be.
     pub(super) fn typed_into(&mut self, name: &str) {
-        self.unknown(Why::Code, &format!("{TYPED_INTO}{name}"));
+        self.unknown(Why::Typed, &format!("{TYPED_INTO}{name}"));
     }
+}
+
+/// The program that deletes which a name may be that is known in part: `/bin/[r]m`, `r$?m`.
+fn may_be(name: &str) -> Option<&'static str> {
+    let open = name.replace("$?", "*");
+    let pattern = base(&open);
+    let told = pattern.chars().any(char::is_alphabetic);
+    let names = ["rm", "shred", "dd", "mkfs", "wipefs"];
+    // What is not known may have slashes in it.
+    let end = pattern.rsplit('*').next().unwrap_or(pattern);
+    let is_it = |name: &&&str| {
+        crate::effects::location::matches(pattern, name) || pattern.contains('*') && end == **name
+    };
+    names.iter().filter(|_| told).find(is_it).copied()
 }
 
 /// A path below a directory, or by itself where it is absolute.

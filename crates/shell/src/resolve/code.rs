@@ -310,7 +310,7 @@ pub(super) fn look(walker: &mut Walker, name: &str, code: &Value) {
     }
     // What is not known inside of known code: nothing tells what it makes of it.
     if code.has_unknown() {
-        walker.unknown(Why::Code, &code.to_string());
+        walker.unknown(Why::Opaque, &code.to_string());
     }
     let text: String = code
         .parts()
@@ -322,7 +322,10 @@ pub(super) fn look(walker: &mut Walker, name: &str, code: &Value) {
         })
         .collect();
     if language(name).is_some_and(|language| language.is_other) && !only_prints(&text) {
-        walker.unknown(Why::Code, &code.to_string());
+        walker.unknown(hides(&text), &code.to_string());
+    }
+    if is_backdoor(&text) {
+        walker.unknown(Why::Code, "a shell that another machine talks to");
     }
     let is_awk = language(name).is_some_and(|language| language.operand);
     let tokens = tokens(&text, name);
@@ -404,7 +407,7 @@ fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text:
     let Some(meaning) = meaning(language, name) else { return };
     // `from shutil import rmtree as r`
     if matches!(after.first(), Some(Token::Name(word)) if word == "as") {
-        walker.unknown(Why::Code, text);
+        walker.unknown(hides(text), text);
         return;
     }
     let bracketless =
@@ -418,7 +421,8 @@ fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text:
         _ => bare && matches!(meaning, Meaning::Deletes | Meaning::DeletesTree),
     };
     if !called && meaning == Meaning::Forks {
-        walker.unknown(Why::Code, text);
+        let why = if text.contains("while") { Why::Endless } else { Why::Opaque };
+        walker.unknown(why, text);
         return;
     }
     if !called {
@@ -428,7 +432,7 @@ fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text:
         let is_module = matches!(after.first(), Some(Token::Sign('{')));
         let deletes = matches!(meaning, Meaning::Deletes | Meaning::DeletesTree);
         if (passed || deletes && name.contains(['.', ':'])) && !is_module {
-            walker.unknown(Why::Code, text);
+            walker.unknown(hides(text), text);
         }
         return;
     }
@@ -439,6 +443,9 @@ fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text:
             let option = if meaning == Meaning::DeletesTree { "-rf" } else { "-f" };
             let targets: Vec<Value> = arguments.iter().filter_map(Argument::path).collect();
             // `Path("x").unlink()` has its path before the call.
+            if targets.is_empty() && names_home(text) {
+                walker.unknown(Why::Code, "a deletion in a home whose names are computed");
+            }
             let targets = if targets.is_empty() { vec![Value::unknown()] } else { targets };
             let mut argv = vec![Value::text("rm"), Value::text(option), Value::text("--")];
             argv.extend(targets.into_iter().take(1));
@@ -468,7 +475,8 @@ fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text:
             let target = arguments.first().and_then(Argument::path);
             synthesized(walker, vec![Value::text("curl"), target.unwrap_or_else(Value::unknown)]);
         }
-        Meaning::Forks => walker.unknown(Why::Code, text),
+        Meaning::Forks if text.contains("while") => walker.unknown(Why::Endless, text),
+        Meaning::Forks => walker.unknown(Why::Opaque, text),
         Meaning::Opaque => match arguments.as_slice() {
             [Argument::Text(code)] if !code.has_unknown() => {
                 let code = code.clone();
@@ -477,7 +485,7 @@ fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text:
                     Value::unknown()
                 });
             }
-            _ => walker.unknown(Why::Code, text),
+            _ => walker.unknown(hides(text), text),
         },
     }
 }
@@ -514,6 +522,82 @@ fn runs(walker: &mut Walker, arguments: &[Argument], text: &str) {
                 synthesized(walker, argv);
             }
         }
-        _ => walker.unknown(Why::Code, text),
+        _ => walker.unknown(hides(text), text),
     }
+}
+
+/// True if code works on a home, or on all files.
+fn names_home(text: &str) -> bool {
+    const HOMES: &[&str] = &[
+        "Path.home",
+        "expanduser",
+        "HOME",
+        "homedir",
+        "Dir.home",
+        "\"/home",
+        "'/home",
+        "\"/\"",
+        "'/'",
+        "\"~",
+        "'~",
+    ];
+    HOMES.iter().any(|home| text.contains(home))
+}
+
+/// True if code connects to another machine and runs a shell, or what it is told there.
+fn is_backdoor(text: &str) -> bool {
+    const CONNECTS: &[&str] =
+        &["socket", "Socket", "/inet/tcp", "fsockopen", "net.connect", "createServer", "/dev/tcp"];
+    const RUNS: &[&str] = &[
+        "/bin/sh",
+        "/bin/bash",
+        "popen",
+        "spawn",
+        "exec",
+        "system",
+        "ProcessBuilder",
+        "getline",
+        "run(",
+    ];
+    CONNECTS.iter().any(|word| text.contains(word)) && RUNS.iter().any(|word| text.contains(word))
+}
+
+/// Tells code that hides what it runs from code that only computes it: it decodes a text, or
+/// fetches one, and runs that.
+fn hides(text: &str) -> Why {
+    const DECODES: &[&str] = &[
+        "b64decode",
+        "base64",
+        "atob(",
+        "unhexlify",
+        "fromhex",
+        "decompress",
+        "marshal",
+        "rot13",
+        "unpack(",
+        "pack(",
+        "fromCharCode",
+        "chr(",
+        "urlopen",
+        "urllib",
+        "requests.",
+        "http.get",
+        "https.get",
+        "fetch(",
+        "socket",
+        "Net::HTTP",
+        "open-uri",
+        "URI.open",
+        "getattr",
+        "__import__",
+        "__builtins__",
+        "__subclasses__",
+        "\\x",
+        "[::-1]",
+        "reverse(",
+        ".join(",
+        "globals(",
+        "Buffer.from",
+    ];
+    if DECODES.iter().any(|word| text.contains(word)) { Why::Code } else { Why::Opaque }
 }

@@ -55,6 +55,8 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
         return Some(printed);
     }
     commands_in_words(walker, name, argv);
+    fed_shell(walker, name, argv, input);
+    written_file(walker, name, argv);
     clients::run(walker, name, argv.get(1..).unwrap_or_default(), input);
     let Some(program) = program_of(name) else {
         return script_file(walker, argv, input).or_else(|| tail(walker, name, argv, input));
@@ -322,6 +324,85 @@ fn commands_in_words(walker: &mut Walker, name: &str, argv: &[Value]) {
     }
 }
 
+/// A program whose words name a shell may run it, and hand on what it is fed: there are more options
+/// that take a program than anybody can list.
+fn fed_shell(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) {
+    if !matches!(input, Input::Text(_) | Input::Pipe) || TEXT.contains(&name) || reads_only(name) {
+        return;
+    }
+    let named = argv.iter().skip(1).any(|word| names_shell(&word.to_string()));
+    if named && !walker.via.iter().any(|via| via == "a word") {
+        walker.inner("a word", |walker| walker.child(|walker| walker.read_script(name, input)));
+    }
+}
+
+/// True for programs that look through text in which a shell may be named.
+fn reads_only(name: &str) -> bool {
+    matches!(
+        name,
+        "head"
+            | "tail"
+            | "less"
+            | "more"
+            | "awk"
+            | "gawk"
+            | "mawk"
+            | "xargs"
+            | "patch"
+            | "base64"
+            | "nl"
+            | "sh"
+            | "bash"
+            | "zsh"
+            | "dash"
+            | "docker"
+            | "podman"
+            | "kubectl"
+            | "git"
+            | "shellcheck"
+            | "shfmt"
+            | "bat"
+            | "ssh"
+    )
+}
+
+/// True if a text names a shell by itself: `/bin/sh`, `unixexec:path=/bin/sh,argv1=-c`.
+fn names_shell(text: &str) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    text.split(|c: char| !is_of_name(c) && c != '/').any(|word| {
+        let shell =
+            matches!(base(word), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "csh" | "fish");
+        shell && (word.contains("/bin/") || word.len() == text.len())
+    })
+}
+
+/// A file that was written in the same line, and is handed to a program that nobody here knows, may
+/// be run by it.
+fn written_file(walker: &mut Walker, name: &str, argv: &[Value]) {
+    if walker.state.files() == 0 || TEXT.contains(&name) || effects::is_reader(name) {
+        return;
+    }
+    for word in argv.iter().skip(1).filter_map(Value::known) {
+        let value = word.split_once('=').map_or(word, |(_, value)| value);
+        let Some(content) = walker.state.file(value).cloned() else { continue };
+        let Some(at) = content.prefix().find("rm -").filter(|_| content.size() < 4096) else {
+            continue;
+        };
+        let script: String = content
+            .prefix()
+            .get(at..)
+            .unwrap_or_default()
+            .chars()
+            .take_while(|c| !matches!(c, '"' | '\'' | '<' | '\n' | '`'))
+            .collect();
+        if !walker.via.iter().any(|via| via == "a word") && crate::syntax::parse(&script).is_ok() {
+            walker.inner("a word", |walker| {
+                walker.child(|walker| walker.text(&script, &Input::Inherited))
+            });
+        }
+    }
+}
+
 /// A program that nobody here knows may run what its arguments name. Where one of them is a program
 /// that deletes or a shell, that is looked at as if it did.
 fn tail(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Option<Value> {
@@ -367,6 +448,7 @@ fn tail(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Optio
             | "qsub"
             | "bsub"
             | "condor_run"
+            | "service"
     );
     if !is_launcher && effects::is_known(name) {
         return None;

@@ -34,6 +34,10 @@ impl Walker {
                     &[]
                 }
                 RedirectKind::DuplicateOut => {
+                    // `0>&3`: what the descriptor is open to is read.
+                    if redirect.descriptor.as_deref() == Some("0") {
+                        input = Input::Pipe;
+                    }
                     let number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '-');
                     if target.known().is_some_and(number) { &[] } else { &[Access::Write] }
                 }

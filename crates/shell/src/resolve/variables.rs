@@ -51,6 +51,7 @@ const LOADERS: &[&str] = &[
     "PERL5OPT",
     "RUBYOPT",
     "PYTHONSTARTUP",
+    "PERL5DB",
 ];
 
 /// Whether the value of such a variable names code; others of its options are harmless.
@@ -60,7 +61,7 @@ fn loads_code(name: &str, value: &Value) -> bool {
         "NODE_OPTIONS" => ["-r ", "-r=", "--require", "--import", "--loader"]
             .iter()
             .any(|option| text.contains(option)),
-        "PERL5OPT" | "RUBYOPT" => text.contains("-M") || text.contains("-r"),
+        "PERL5OPT" | "RUBYOPT" => text.contains("-M") || text.contains("-r") || text.contains("-d"),
         _ => !text.is_empty(),
     }
 }
@@ -78,7 +79,12 @@ const FILES: &[&str] = &["BASH_ENV", "ENV"];
 impl Walker {
     /// What a program runs because a variable says so.
     pub(super) fn scripts_in_variable(&mut self, name: &str, value: &Value) {
-        let script = if COMMANDS.contains(&name) {
+        let names_command = ["_COMMAND", "_CMD", "_EDITOR", "_PAGER", "_ASKPASS", "_SHELL"];
+        let is_command = |text: &str| text.contains(' ') || text.starts_with('/');
+        let script = if COMMANDS.contains(&name)
+            || names_command.iter().any(|end| name.ends_with(end))
+                && value.known().is_some_and(is_command)
+        {
             value.clone()
         } else if name == "PATH" && begins_elsewhere(value) || name.starts_with("BASH_FUNC_") {
             self.unknown(Why::Program, &format!("{name}={value}"));

@@ -1,4 +1,4 @@
-//! The corpora of shell commands, put to the command guard.
+//! The corpora of shell commands, put to the starter guards.
 
 // Part of a program and of a test, neither of which anybody uses as a library.
 #![allow(unreachable_pub)]
@@ -31,14 +31,15 @@ pub struct Score {
     pub asked: usize,
 }
 
-/// Puts all commands to the guard, in a project that has no other hook.
+/// Puts all commands to the starter guards, in a project that has no other hook.
 pub fn score() -> Result<Score, Box<dyn std::error::Error>> {
     let home = tempfile::tempdir()?;
     let project = home.path().join("project");
     let hooks = project.join(".tollgate/hooks");
     fs::create_dir_all(&hooks)?;
-    let guard = guards::named("command-guard").ok_or("there is no command guard")?;
-    fs::write(hooks.join(guard.file_name()), guard.text)?;
+    for guard in guards::STARTER.iter().filter_map(|name| guards::named(name)) {
+        fs::write(hooks.join(guard.file_name()), guard.text)?;
+    }
     let places = Places { project: Some(project), ..Places::below(home.path()) };
     Store::open(places.trust.clone().unwrap_or_default())?.trust(&survey(&places)?)?;
     let hooks = Hooks::open(Setup::new(places).scripts(Starlark::in_process()))?;

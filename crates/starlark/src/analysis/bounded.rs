@@ -62,10 +62,14 @@ pub const PAYLOAD: u64 = 64 * 1024;
 pub const COMMAND: u64 = 8 * 1024;
 /// What a command, a redirection or what is not known of a script counts for in a result, beside its texts.
 pub const STRUCT: u64 = 96;
-/// The same for an effect of a call, which has twice as many fields.
-pub const EFFECT: u64 = 2 * STRUCT;
+/// The same for an effect of a call, which has three times as many fields.
+pub const EFFECT: u64 = 3 * STRUCT;
 /// The largest effect, and the largest note of what is not known, in a result.
 pub const LARGEST_EFFECT: u64 = 4096;
+/// The most risks of a call in a result, and the largest.
+pub const RISKS: u64 = 32;
+/// The largest risk of a call in a result.
+pub const LARGEST_RISK: u64 = 4096;
 /// The most bytes that are allocated between two looks.
 pub const ALLOCATION: u64 = 48 * 1024 * 1024;
 /// The most bytes that are touched between two looks.

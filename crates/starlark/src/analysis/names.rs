@@ -144,6 +144,7 @@ const PURE: &[BuiltIn] = &[
         "effects",
         &[
             attribute("of", takes(&["payload"], 1)),
+            attribute("risks", takes(&["payload"], 1)),
             attribute("writes_under", takes(&["payload", "path"], 2)),
             attribute("reads_under", takes(&["payload", "path"], 2)),
             attribute("deletes_under", takes(&["payload", "path"], 2)),

@@ -19,9 +19,12 @@ use starlark::values::dict::DictRef;
 use starlark::values::list::ListRef;
 use starlark::values::none::NoneOr;
 use tollgate_core::event::ToolCall;
-use tollgate_shell::effects::{Effect, Effects, Place, Target};
+use tollgate_shell::effects::hosts::reach;
+use tollgate_shell::effects::{Answer, Effect, Effects, Kind, Place, Target};
 use tollgate_shell::policy::effects_of;
 use tollgate_shell::resolve::{Access, Redirection};
+use tollgate_shell::risk::{Risk, Situation, risks};
+use tollgate_shell::world;
 use tollgate_shell::{Analysis, Command, Surroundings, Unknown, Why, analyze};
 
 use crate::analysis::{Payload, View, bounded};
@@ -63,30 +66,55 @@ pub(super) fn effects(builder: &mut GlobalsBuilder) {
         Ok(from_view(&about("effects.of", payload)?.all(), eval.heap()))
     }
 
-    /// Whether the call may write or delete at or below a path.
-    fn writes_under<'v>(payload: Value<'v>, path: &str) -> anyhow::Result<bool> {
+    /// What of the call of a payload a guard has to stop, the worst first.
+    fn risks<'v>(
+        payload: Value<'v>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> anyhow::Result<Value<'v>> {
+        Ok(from_view(&about("effects.risks", payload)?.risks(), eval.heap()))
+    }
+
+    /// True if the call writes or deletes at or below a path; `None` if that cannot be told.
+    fn writes_under<'v>(payload: Value<'v>, path: &str) -> anyhow::Result<NoneOr<bool>> {
         let asked = about("effects.writes_under", payload)?;
         let path = asked.path("effects.writes_under", path).map_err(anyhow::Error::msg)?;
-        Ok(asked.effects().writes_under(&path))
+        Ok(told(asked.effects().writes_under(&path)))
     }
 
-    /// Whether the call may read at or below a path.
-    fn reads_under<'v>(payload: Value<'v>, path: &str) -> anyhow::Result<bool> {
+    /// True if the call reads at or below a path; `None` if that cannot be told.
+    fn reads_under<'v>(payload: Value<'v>, path: &str) -> anyhow::Result<NoneOr<bool>> {
         let asked = about("effects.reads_under", payload)?;
         let path = asked.path("effects.reads_under", path).map_err(anyhow::Error::msg)?;
-        Ok(asked.effects().reads_under(&path))
+        Ok(told(asked.effects().reads_under(&path)))
     }
 
-    /// Whether the call may delete at or below a path.
-    fn deletes_under<'v>(payload: Value<'v>, path: &str) -> anyhow::Result<bool> {
+    /// True if the call deletes at or below a path; `None` if that cannot be told.
+    fn deletes_under<'v>(payload: Value<'v>, path: &str) -> anyhow::Result<NoneOr<bool>> {
         let asked = about("effects.deletes_under", payload)?;
         let path = asked.path("effects.deletes_under", path).map_err(anyhow::Error::msg)?;
-        Ok(asked.effects().deletes_under(&path))
+        Ok(told(asked.effects().deletes_under(&path)))
     }
 
-    /// Whether the call may reach another machine.
-    fn reaches_network<'v>(payload: Value<'v>) -> anyhow::Result<bool> {
-        Ok(about("effects.reaches_network", payload)?.effects().reaches_network())
+    /// True if the call reaches another machine; `None` if that cannot be told.
+    fn reaches_network<'v>(payload: Value<'v>) -> anyhow::Result<NoneOr<bool>> {
+        Ok(told(about("effects.reaches_network", payload)?.effects().reaches_network()))
+    }
+}
+
+/// An answer for a script: `None`, which counts as false, where it cannot be told.
+fn told(answer: Answer) -> NoneOr<bool> {
+    match answer {
+        Answer::Yes => NoneOr::Other(true),
+        Answer::No | Answer::May => NoneOr::Other(false),
+        Answer::Unknown => NoneOr::None,
+    }
+}
+
+/// The same in native form.
+pub(crate) fn told_view(answer: Answer) -> View<'static> {
+    match told(answer) {
+        NoneOr::Other(answer) => View::Bool(answer),
+        NoneOr::None => View::None,
     }
 }
 
@@ -218,6 +246,8 @@ fn too_much(what: &str) -> Unknown {
 const STRUCT: usize = bounded::STRUCT as usize;
 const EFFECT: usize = bounded::EFFECT as usize;
 const LARGEST_EFFECT: usize = bounded::LARGEST_EFFECT as usize;
+const MOST_RISKS: usize = bounded::RISKS as usize;
+const LARGEST_RISK: usize = bounded::LARGEST_RISK as usize;
 const ELEMENT: usize = 16;
 
 fn analysis(found: &Analysis) -> View<'static> {
@@ -296,7 +326,9 @@ impl Asked {
         let list = list.iter().map(|effect| {
             let place = match &effect.target {
                 Target::Path(location) => {
-                    Some(Place::of(location, &self.workspaces, directory.as_deref()).name())
+                    let homes = &world::here().homes;
+                    let directory = directory.as_deref();
+                    Some(Place::of(location, &self.workspaces, directory, homes).name())
                 }
                 _ => None,
             };
@@ -306,13 +338,39 @@ impl Asked {
     }
 }
 
+impl Asked {
+    /// What of the call a guard has to stop, the worst first.
+    pub(crate) fn risks(&self) -> View<'static> {
+        let directory = self.directory();
+        let situation = Situation {
+            homes: &world::here().homes,
+            workspaces: &self.workspaces,
+            directory: directory.as_deref(),
+            text: self.call.text("CommandLine").unwrap_or_default(),
+        };
+        let found = risks(&self.effects(), &situation);
+        // Those that are left out are less bad than those that are handed out.
+        View::list(found.iter().take(MOST_RISKS).map(risk_view))
+    }
+}
+
+fn risk_view(risk: &Risk) -> View<'static> {
+    let reason: String = risk.sentence.chars().take(LARGEST_RISK / 4).collect();
+    View::record([
+        ("kind", View::text(risk.class.name())),
+        ("level", View::text(risk.level.name())),
+        ("reason", View::text(reason)),
+    ])
+}
+
 fn size_of_effect(effect: &Effect) -> usize {
     let target = match &effect.target {
         Target::Path(location) => location.text.len(),
         Target::Host(name) | Target::Program(name) => name.len(),
         Target::Thing { what, name } => what.len() + name.len(),
     };
-    EFFECT + target + effect.by.len()
+    let script = effect.script.as_ref().map_or(0, |script| script.path.len());
+    EFFECT + target + effect.by.len() + script
 }
 
 fn effect_view(effect: &Effect, place: Option<&'static str>) -> View<'static> {
@@ -331,6 +389,7 @@ fn effect_view(effect: &Effect, place: Option<&'static str>) -> View<'static> {
         ("kind", View::text(effect.kind.name())),
         ("path", View::optional(path.map(|path| path.text.clone()))),
         ("place", View::optional(place)),
+        ("reach", View::optional(host.as_deref().map(|host| reach(host).name()))),
         ("host", View::optional(host)),
         ("program", View::optional(program)),
         ("what", View::optional(what)),
@@ -338,6 +397,9 @@ fn effect_view(effect: &Effect, place: Option<&'static str>) -> View<'static> {
         ("tree", of_path(effect.tree)),
         ("exact", of_path(path.is_some_and(|path| path.exact))),
         ("destroys", View::Bool(effect.destroys)),
+        ("sends", View::Bool(effect.kind == Kind::Network && effect.sends)),
+        ("sure", View::Bool(effect.sure)),
         ("by", View::text(effect.by.clone())),
+        ("script", View::optional(effect.script.as_ref().map(|script| script.path.clone()))),
     ])
 }

@@ -19,8 +19,8 @@ use super::outside::Outside;
 use super::remote::{self, Conversation, NotCompiled, unexpected};
 use super::{DEFAULT_TIME, Generation, Known, limits_in_worker};
 use crate::policy::{
-    ConditionFor, Elsewhere, MaybeRun, Natives, RuleSpec, Rules, check, into_policies, is_simple,
-    plain_specs,
+    Base, ConditionFor, Elsewhere, MaybeRun, Natives, RuleSpec, Rules, check, into_policies,
+    is_simple, plain_specs,
 };
 use crate::protocol::{CodeId, Request, Response};
 use crate::sandbox::Failed;
@@ -91,8 +91,9 @@ pub(super) fn load(
             Box::pin(std::future::ready(Err("there is no worker process".into())))
         })),
     };
-    let base = project_of(file.path());
-    match into_policies(&specs, condition, base, generation.otherwise) {
+    let base =
+        Base { path: project_of(file.path()).to_owned(), is_machine: layer == Layer::System };
+    match into_policies(&specs, condition, &base, generation.otherwise) {
         Ok(policies) => {
             let path = file.path().display().to_string();
             Some(policies.into_registration().layer(layer).source(path, None))

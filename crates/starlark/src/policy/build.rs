@@ -1,7 +1,7 @@
 //! The engine's rules, from those of a file.
 
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tollgate_core::error::BoxError;
@@ -61,12 +61,20 @@ impl ConditionFor {
 /// Where a rule is that cannot be enforced, as a byte of the file, and why it cannot.
 pub(crate) type Refused = (Option<usize>, String);
 
-/// The policies of a file. `condition` says what evaluates the condition of a number; paths of
-/// `workspace_only` that are relative count from `base`, the project.
+/// Where a file of rules stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    /// What relative paths count from: the project.
+    pub(crate) path: PathBuf,
+    /// True if it is the machine's: what its rules deny is denied also where it cannot be told.
+    pub(crate) is_machine: bool,
+}
+
+/// The policies of a file. `condition` says what evaluates the condition of a number.
 pub(crate) fn into_policies(
     specs: &[RuleSpec],
     condition: impl Fn(usize) -> ConditionFor,
-    base: &Path,
+    base: &Base,
     otherwise: Otherwise,
 ) -> Result<Policies, Refused> {
     builder(specs, condition, base, otherwise).build().map_err(|error| {
@@ -84,7 +92,7 @@ pub(crate) fn into_policies(
 pub(super) fn builder(
     specs: &[RuleSpec],
     condition: impl Fn(usize) -> ConditionFor,
-    base: &Path,
+    base: &Base,
     otherwise: Otherwise,
 ) -> PoliciesBuilder {
     let rules = specs.iter().flat_map(|spec| rules(spec, &condition, base));
@@ -100,7 +108,7 @@ fn unasked(_: usize) -> ConditionFor {
     ConditionFor::Async(Arc::new(|_| Box::pin(std::future::ready(Ok(false)))))
 }
 
-fn rules(spec: &RuleSpec, condition: &impl Fn(usize) -> ConditionFor, base: &Path) -> Vec<Rule> {
+fn rules(spec: &RuleSpec, condition: &impl Fn(usize) -> ConditionFor, base: &Base) -> Vec<Rule> {
     match spec {
         RuleSpec::Rule { effect, tool, when, does, reason, name, .. } => {
             let (effect, asks) = match effect {
@@ -112,11 +120,11 @@ fn rules(spec: &RuleSpec, condition: &impl Fn(usize) -> ConditionFor, base: &Pat
             if asks {
                 rule = rule.handler(AskHandler::host());
             }
-            vec![match (when, does) {
-                (Some(place), _) => condition(*place).of(rule),
-                (None, Some(does)) => does.of(rule, base),
-                (None, None) => rule,
-            }]
+            match (when, does) {
+                (Some(place), _) => vec![condition(*place).of(rule)],
+                (None, Some(does)) => does.rules(rule, tool, &base.path, base.is_machine),
+                (None, None) => vec![rule],
+            }
         }
         RuleSpec::AllowAll { .. } => vec![policy::allow_all()],
         RuleSpec::DenyAll { .. } => vec![policy::deny_all()],
@@ -135,7 +143,7 @@ fn rules(spec: &RuleSpec, condition: &impl Fn(usize) -> ConditionFor, base: &Pat
         RuleSpec::WorkspaceOnly { roots, .. } => {
             // Only the roots count from the project: what a relative path of a call counts from
             // is the host's to know, so that such a call is denied.
-            let roots = roots.iter().map(|root| base.join(root));
+            let roots = roots.iter().map(|root| base.path.join(root));
             policy::workspace_only(roots, std::fs::read_link).into_iter().collect()
         }
         RuleSpec::SafeDefaults { .. } => policy::safe_defaults(AskHandler::host()),

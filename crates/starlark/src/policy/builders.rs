@@ -223,8 +223,8 @@ impl Call {
         let does = when.and_then(|when| Some(when.downcast_ref::<DoesValue>()?.0.clone()));
         if let (Some(does), Effect::Allow) = (when.filter(|_| does.is_some()), effect) {
             anyhow::bail!(
-                "{self}: `{does}` cannot be what allows a call: what is not known counts as done, so \
-                 that it would allow what nobody knows"
+                "{self}: `{does}` cannot be what allows a call: it would also allow everything else \
+                 that the call does"
             );
         }
         let when = match when.filter(|_| does.is_none()) {

@@ -214,14 +214,13 @@ const ABOUT_EVENTS: &[&str] = &["event", "payload", "effects"];
 
 /// Conditions on what a call does.
 static DOES: [BuiltIn; 4] = [
-    does("writes_under", &["path"]),
-    does("reads_under", &["path"]),
-    does("deletes_under", &["path"]),
-    does("reaches_network", &[]),
+    does("writes_under", &["path", "unknown"], 1),
+    does("reads_under", &["path", "unknown"], 1),
+    does("deletes_under", &["path", "unknown"], 1),
+    does("reaches_network", &["unknown"], 0),
 ];
 
-const fn does(name: &'static str, parameters: &'static [&'static str]) -> BuiltIn {
-    let required = parameters.len();
+const fn does(name: &'static str, parameters: &'static [&'static str], required: usize) -> BuiltIn {
     let call = Some(Signature { parameters, required, rest: false, fields: false });
     BuiltIn { name, call, attributes: &[], acts: false }
 }

@@ -17,11 +17,12 @@ use starlark::eval::Evaluator;
 use starlark::starlark_module;
 use starlark::starlark_simple_value;
 use starlark::values::{NoSerialize, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
-use tollgate_core::policy::Rule;
-use tollgate_shell::policy;
+use tollgate_core::policy::{self, AskHandler, Rule};
+use tollgate_core::target::Target;
+use tollgate_shell::policy::Deed as Done;
 
 use super::builders::{is_plain, making};
-use super::{Does, LARGEST_RULES};
+use super::{Deed, Does, LARGEST_RULES, OnUnknown};
 
 /// A condition on what a call does, as the file holds it.
 #[derive(Debug, ProvidesStaticType, NoSerialize, Allocative, StarlarkPagablePanic)]
@@ -34,46 +35,62 @@ impl<'v> StarlarkValue<'v> for DoesValue {}
 
 impl fmt::Display for DoesValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Does::WritesUnder(path) => write!(f, "writes_under({path:?})"),
-            Does::ReadsUnder(path) => write!(f, "reads_under({path:?})"),
-            Does::DeletesUnder(path) => write!(f, "deletes_under({path:?})"),
-            Does::ReachesNetwork => f.write_str("reaches_network()"),
+        match &self.0.what {
+            Deed::WritesUnder(path) => write!(f, "writes_under({path:?})"),
+            Deed::ReadsUnder(path) => write!(f, "reads_under({path:?})"),
+            Deed::DeletesUnder(path) => write!(f, "deletes_under({path:?})"),
+            Deed::ReachesNetwork => f.write_str("reaches_network()"),
         }
     }
 }
 
 #[starlark_module]
 pub(super) fn register(builder: &mut GlobalsBuilder) {
-    /// Whether a call may write or delete at or below a path.
+    /// Holds where a call writes or deletes at or below a path.
     fn writes_under<'v>(
         path: Value<'v>,
+        #[starlark(default = "ask")] unknown: &str,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> anyhow::Result<DoesValue> {
-        Ok(DoesValue(Does::WritesUnder(path_of("writes_under", path, eval)?)))
+        let what = Deed::WritesUnder(path_of("writes_under", path, eval)?);
+        does("writes_under", what, unknown)
     }
 
-    /// Whether a call may read at or below a path.
+    /// Holds where a call reads at or below a path.
     fn reads_under<'v>(
         path: Value<'v>,
+        #[starlark(default = "ask")] unknown: &str,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> anyhow::Result<DoesValue> {
-        Ok(DoesValue(Does::ReadsUnder(path_of("reads_under", path, eval)?)))
+        let what = Deed::ReadsUnder(path_of("reads_under", path, eval)?);
+        does("reads_under", what, unknown)
     }
 
-    /// Whether a call may delete at or below a path.
+    /// Holds where a call deletes at or below a path.
     fn deletes_under<'v>(
         path: Value<'v>,
+        #[starlark(default = "ask")] unknown: &str,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> anyhow::Result<DoesValue> {
-        Ok(DoesValue(Does::DeletesUnder(path_of("deletes_under", path, eval)?)))
+        let what = Deed::DeletesUnder(path_of("deletes_under", path, eval)?);
+        does("deletes_under", what, unknown)
     }
 
-    /// Whether a call may reach another machine.
-    fn reaches_network<'v>(eval: &mut Evaluator<'v, '_, '_>) -> anyhow::Result<DoesValue> {
+    /// Holds where a call reaches another machine.
+    fn reaches_network<'v>(
+        #[starlark(default = "ask")] unknown: &str,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> anyhow::Result<DoesValue> {
         outside_conditions("reaches_network", eval)?;
-        Ok(DoesValue(Does::ReachesNetwork))
+        does("reaches_network", Deed::ReachesNetwork, unknown)
     }
+}
+
+fn does(function: &str, what: Deed, unknown: &str) -> anyhow::Result<DoesValue> {
+    let Some(unknown) = OnUnknown::parse(unknown) else {
+        anyhow::bail!("{function}: `unknown` is \"ask\", \"deny\" or \"ignore\", not `{unknown}`");
+    };
+    Ok(DoesValue(Does { what, unknown }))
 }
 
 /// Inside a condition it would be a value, and as such always true.
@@ -82,6 +99,11 @@ fn outside_conditions(function: &str, eval: &Evaluator<'_, '_, '_>) -> anyhow::R
         Some(_) => Ok(()),
         None => anyhow::bail!("`{function}` is a condition by itself: `when = {function}(…)`"),
     }
+}
+
+/// True for a path that is written out: in full, from the home on, or from the project on.
+fn is_path(text: &str) -> bool {
+    text == "~" || text.starts_with("~/") || is_plain(text)
 }
 
 fn path_of(
@@ -96,8 +118,7 @@ fn path_of(
     if text.len() > LARGEST_RULES {
         anyhow::bail!("{function}: no path is this long");
     }
-    let below_home = text == "~" || text.starts_with("~/");
-    if !below_home && !is_plain(text) {
+    if !is_path(text) {
         anyhow::bail!(
             "{function}: `{text}` is no plain path: write it out in full, from the home on, which is \
              `~`, or from the project's folder on, which is `.`"
@@ -107,19 +128,51 @@ fn path_of(
 }
 
 impl Does {
-    /// Has a rule apply where a call does this. Relative paths count from `base`.
-    pub(super) fn of(&self, rule: Rule, base: &Path) -> Rule {
-        let path = self.path();
+    /// Reads what the functions above make, where the text of a file tells it.
+    pub(super) fn plain(function: &str, path: Option<&str>, unknown: &str) -> Option<Self> {
+        let path = || path.filter(|path| is_path(path)).map(str::to_owned);
+        let what = match function {
+            "writes_under" => Deed::WritesUnder(path()?),
+            "reads_under" => Deed::ReadsUnder(path()?),
+            "deletes_under" => Deed::DeletesUnder(path()?),
+            "reaches_network" => Deed::ReachesNetwork,
+            _ => return None,
+        };
+        Some(Self { what, unknown: OnUnknown::parse(unknown)? })
+    }
+
+    /// The rule for calls that do this, and the one for calls of which it cannot be told. Relative
+    /// paths count from `base`. A rule of the machine that denies does so where it cannot tell.
+    pub(super) fn rules(&self, rule: Rule, tool: &str, base: &Path, is_machine: bool) -> Vec<Rule> {
+        let path = self.what.path();
         let path = if path.starts_with(['/', '~']) {
             path.to_owned()
         } else {
             base.join(path).to_string_lossy().into_owned()
         };
-        match self {
-            Self::WritesUnder(_) => rule.when(policy::writes_under(path)),
-            Self::ReadsUnder(_) => rule.when(policy::reads_under(path)),
-            Self::DeletesUnder(_) => rule.when(policy::deletes_under(path)),
-            Self::ReachesNetwork => rule.when(policy::reaches_network()),
-        }
+        let done = match self.what {
+            Deed::WritesUnder(_) => Done::WritesUnder(path),
+            Deed::ReadsUnder(_) => Done::ReadsUnder(path),
+            Deed::DeletesUnder(_) => Done::DeletesUnder(path),
+            Deed::ReachesNetwork => Done::ReachesNetwork,
+        };
+        let denies = rule.effect() == policy::Effect::Deny;
+        let unknown = match self.unknown {
+            OnUnknown::Ask if is_machine && denies => OnUnknown::Deny,
+            unknown => unknown,
+        };
+        let label = rule.label();
+        let doubt = |effect| {
+            Rule::new(Target::parse(tool), effect)
+                .reason(done.doubt())
+                .named(&label)
+                .when(done.clone().is_unknown())
+        };
+        let doubt = match unknown {
+            OnUnknown::Ask => Some(doubt(policy::Effect::Ask).handler(AskHandler::host())),
+            OnUnknown::Deny => Some(doubt(policy::Effect::Deny)),
+            OnUnknown::Ignore => None,
+        };
+        std::iter::once(rule.when(done.clone().is_done())).chain(doubt).collect()
     }
 }

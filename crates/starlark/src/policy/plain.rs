@@ -8,8 +8,8 @@ use starlark_syntax::syntax::ast::{
 };
 
 use super::builders::is_plain;
-use super::check::{argument, builder_call, is_given_twice};
-use super::{Effect, LARGEST_RULES, MOST_RULES, RuleSpec};
+use super::check::{argument, builder_call, does_call, is_given_twice};
+use super::{Does, Effect, LARGEST_RULES, MOST_RULES, RuleSpec};
 use crate::analysis::problem::range;
 
 /// The rules of a file that was checked, where its text tells them.
@@ -62,15 +62,17 @@ impl File {
                 let effect = effect(builder)?;
                 let tool = constant_text(given("tool")?)?;
                 let (reason, name) = (optional("reason")?, optional("name")?);
-                let when = match given("when") {
-                    None => None,
+                let (when, does) = match given("when") {
+                    None => (None, None),
                     Some(when) if is_plain_condition(when) => {
                         self.conditions += 1;
-                        Some(self.conditions - 1)
+                        (Some(self.conditions - 1), None)
                     }
+                    // To allow by it is an error, which the language tells.
+                    Some(when) if effect != Effect::Allow => (None, Some(does(when)?)),
                     Some(_) => return None,
                 };
-                RuleSpec::Rule { effect, tool, when, does: None, reason, name, at }
+                RuleSpec::Rule { effect, tool, when, does, reason, name, at }
             }
             "allow_mcp" | "deny_mcp" | "ask_user_mcp" => {
                 let effect = effect(builder.strip_suffix("_mcp")?)?;
@@ -105,6 +107,31 @@ fn is_plain_condition(when: &AstExpr) -> bool {
     let is_plain =
         |parameter: &AstParameter| matches!(parameter.node, ParameterP::Normal(_, None, None));
     lambda.params.iter().all(is_plain)
+}
+
+/// A condition on what a call does, where it has nothing but constants.
+fn does(when: &AstExpr) -> Option<Does> {
+    let (function, arguments) = does_call(when)?;
+    let has_path = function != "reaches_network";
+    let (mut path, mut unknown) = (None, None);
+    for (place, argument) in arguments.iter().enumerate() {
+        let (name, value) = match &argument.node {
+            ArgumentP::Positional(value) if place == 0 && has_path => ("path", value),
+            ArgumentP::Positional(value) if place == usize::from(has_path) => ("unknown", value),
+            ArgumentP::Named(name, value) => (name.node.as_str(), value),
+            _ => return None,
+        };
+        let given = match name {
+            "path" if has_path => &mut path,
+            "unknown" => &mut unknown,
+            _ => return None,
+        };
+        // Given twice, an argument raises.
+        if given.replace(constant_text(value)?).is_some() {
+            return None;
+        }
+    }
+    Does::plain(function, path.as_deref(), unknown.as_deref().unwrap_or("ask"))
 }
 
 fn effect(builder: &str) -> Option<Effect> {

@@ -17,7 +17,7 @@ use tollgate_core::event::ToolCall;
 use tollgate_core::policy::{Otherwise, Outcome, OutcomeKind, Policies};
 
 use super::build::Elsewhere;
-use super::{ConditionFor, Natives, RuleSpec, Rules, check, into_policies, plain_specs};
+use super::{Base, ConditionFor, Natives, RuleSpec, Rules, check, into_policies, plain_specs};
 use crate::analysis::problem::place;
 use crate::sandbox::{Failed, Limits};
 
@@ -90,7 +90,8 @@ impl Loaded {
         otherwise: Otherwise,
         base: &Path,
     ) -> Result<Policies, (Option<usize>, String)> {
-        into_policies(&self.specs, |place| self.condition(place, how), base, otherwise)
+        let base = Base { path: base.to_owned(), is_machine: false };
+        into_policies(&self.specs, |place| self.condition(place, how), &base, otherwise)
     }
 }
 
@@ -163,7 +164,9 @@ fn rules_are_told_by_the_text_where_nothing_is_computed() {
         "x = 1",
         "policy.enforce([policy.deny(\"*\")])",
         "policy.deny(\"a\" + \"b\")",
-        "policy.deny(\"a\", when = writes_under(\"/etc\"))",
+        "policy.allow(\"a\", when = writes_under(\"/etc\"))",
+        "policy.deny(\"a\", when = writes_under(\"/etc\", unknown = \"x\"))",
+        "policy.deny(\"a\", when = writes_under(\"/etc\", path = \"/usr\"))",
         "policy.workspace_only(\"~\")",
         "[policy.deny(tool) for tool in [\"a\", \"b\"]]",
         "policy.deny(*[\"a\"])",

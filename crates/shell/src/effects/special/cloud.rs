@@ -31,8 +31,7 @@ pub(crate) fn aws(call: &mut Call<'_, '_>) {
     match verb.prefix() {
         "ls" | "presign" => {}
         "rb" => {
-            let forced = call.has(FORCE);
-            call.thing(Thing::Cloud, name, forced);
+            call.thing(Thing::Cloud, name, true);
         }
         "rm" => {
             // One object may be kept in versions; all of them are another matter.
@@ -50,6 +49,9 @@ fn copy<'a>(call: &mut Call<'a, '_>, rest: &[Arg<'a>], moves: bool) {
     let deletes = call.has(B);
     let there = |arg: &Arg<'_>| arg.prefix().contains("://");
     let Some((target, sources)) = rest.split_last() else { return };
+    if there(target) && sources.iter().any(|source| !there(source)) {
+        call.send(target.text());
+    }
     for source in sources.iter().filter(|source| !there(source)) {
         call.path(if moves { Kind::Delete } else { Kind::Read }, *source, tree);
     }
@@ -74,7 +76,7 @@ pub(crate) fn provider(call: &mut Call<'_, '_>) {
     );
     if drops || replaces || goes_down || call.has(B) {
         let name = call.operands.first().map(|name| name.text().into_owned()).unwrap_or_default();
-        call.host("$?");
+        call.host("provider");
         call.thing(if drops { Thing::Database } else { Thing::Cloud }, name, true);
         return;
     }
@@ -100,7 +102,7 @@ pub(crate) fn ansible(call: &mut Call<'_, '_>) {
 
 pub(crate) fn bucket(call: &mut Call<'_, '_>) {
     let operands = std::mem::take(&mut call.operands);
-    call.host("$?");
+    call.host("provider");
     let Some((verb, rest)) = operands.split_first() else { return };
     let name = rest.first().map(|name| name.text().into_owned()).unwrap_or_default();
     match verb.prefix() {

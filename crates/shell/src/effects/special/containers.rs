@@ -19,7 +19,7 @@ pub(crate) fn run(call: &mut Call<'_, '_>) {
                 } else {
                     Kind::Write
                 };
-                call.path_text(kind, source, true);
+                call.maybe(|call| call.path_text(kind, source, true));
             }
             continue;
         }
@@ -29,9 +29,11 @@ pub(crate) fn run(call: &mut Call<'_, '_>) {
         if source.starts_with(['/', '.', '~', '$']) {
             let kind = if read_only { Kind::Read } else { Kind::Write };
             if source.starts_with("$?") || mount.known().is_none() {
-                call.pattern_in(kind, Arg::new(&crate::value::Value::unknown()), "", true);
+                call.maybe(|call| {
+                    call.pattern_in(kind, Arg::new(&crate::value::Value::unknown()), "", true);
+                });
             } else {
-                call.path_text(kind, source, true);
+                call.maybe(|call| call.path_text(kind, source, true));
             }
         }
     }
@@ -48,7 +50,7 @@ pub(crate) fn build(call: &mut Call<'_, '_>) {
         }
     }
     call.thing(Thing::Container, "", false);
-    call.host("$?");
+    call.host("registry");
 }
 
 /// `cp container:path here` and back.
@@ -76,7 +78,7 @@ pub(crate) fn scale(call: &mut Call<'_, '_>) {
     let nothing = call.value_of(A).is_some_and(|count| count.is("0"));
     let name = call.operands.first().map(|name| name.text().into_owned()).unwrap_or_default();
     call.thing(Thing::Cluster, name, nothing);
-    call.host("$?");
+    call.host("cluster");
 }
 
 /// Without its finalizers a thing goes before what hangs on it was put away.

@@ -39,10 +39,10 @@ pub(crate) fn find(call: &mut Call<'_, '_>) {
         index += 1;
     }
     if starts.is_empty() {
-        call.path_text(Kind::Read, ".", true);
+        call.path_text(Kind::List, ".", true);
     }
     for &start in &starts {
-        call.path(Kind::Read, start, true);
+        call.path(Kind::List, start, true);
     }
     let here = Value::text(".");
     if starts.is_empty() {

@@ -18,17 +18,22 @@ fn is_everything(arg: Arg<'_>) -> bool {
 
 /// The machine of a remote, where it is an address.
 fn reach(call: &mut Call<'_, '_>, remote: Option<Arg<'_>>) {
+    let sends = call.name == "push";
     let text = remote.map(Arg::text).unwrap_or_default();
     let address = text.contains("://") || text.contains('@') || text.contains(':');
     if address && !text.starts_with("file://") {
-        call.host(host_of(&text));
+        call.connect(host_of(&text), sends);
     } else if text.starts_with(['/', '.']) || text.starts_with("file://") {
         // Another directory of this machine.
         if call.name != "push" {
             call.path_text(Kind::Read, text.trim_start_matches("file://"), true);
         }
+    } else if text.is_empty() {
+        call.connect("remote", sends);
+    } else if text.contains("$?") {
+        call.connect("$?", sends);
     } else {
-        call.host("$?");
+        call.connect(format!("remote {text}"), sends);
     }
 }
 
@@ -50,6 +55,11 @@ pub(crate) fn push(call: &mut Call<'_, '_>) {
             || (reference.prefix().starts_with(':') && !reference.is(":"))
     };
     let destroys = call.has(FORCE | DELETE) || refs.iter().any(forced);
+    if call.has(DELETE) {
+        call.say("--delete");
+    } else if destroys {
+        call.say("--force");
+    }
     let name = refs.first().map(|name| name.text().into_owned()).unwrap_or_default();
     call.thing(Thing::History, name, destroys);
     reach(call, operands.first().copied());
@@ -151,7 +161,7 @@ pub(crate) fn checkout(call: &mut Call<'_, '_>) {
     let destroys = call.has(FORCE | C) || files.iter().any(|file| is_everything(*file));
     call.thing(Thing::Repository, "", destroys);
     if files.is_empty() {
-        call.path_text(Kind::Write, ".", true);
+        call.maybe(|call| call.path_text(Kind::Write, ".", true));
     }
     for &file in files {
         call.path(Kind::Write, file, is_everything(file));
@@ -249,11 +259,14 @@ pub(crate) fn config(call: &mut Call<'_, '_>) {
     };
     let name = name.map(|name| name.text().into_owned()).unwrap_or_default();
     call.thing(Thing::Setting, name, false);
-    if call.has(GLOBAL) {
-        call.path_text(Kind::Write, "~/.gitconfig", false);
-    } else if call.has(ALL) {
-        call.path_text(Kind::Write, "/etc/gitconfig", false);
-    }
+    // Which setting it is says more than the file it is in.
+    call.maybe(|call| {
+        if call.has(GLOBAL) {
+            call.path_text(Kind::Write, "~/.gitconfig", false);
+        } else if call.has(ALL) {
+            call.path_text(Kind::Write, "/etc/gitconfig", false);
+        }
+    });
 }
 
 pub(crate) fn gh_api(call: &mut Call<'_, '_>) {

@@ -20,13 +20,27 @@ fn file_of(url: &str) -> &str {
 pub(crate) fn curl(call: &mut Call<'_, '_>) {
     let mut urls = std::mem::take(&mut call.operands);
     urls.extend(call.values_of(ALL));
+    let sends = !call.values_of(D).is_empty() || !call.values_of(C).is_empty();
+    // Through these it goes to another machine than the address says.
+    let through: Vec<String> = call
+        .values_of(TREE)
+        .iter()
+        .map(|proxy| host_of(&proxy.text()).to_owned())
+        .chain(call.values_of(DELETE).iter().map(|to| reached(&to.text()).to_owned()))
+        .collect();
+    for host in through {
+        call.send(host);
+    }
     for &url in &urls {
         let text = url.text();
         if let Some(path) = text.strip_prefix("file://") {
             call.path_text(Kind::Read, path, false);
         } else {
-            call.host(host_of(&text));
+            call.connect(host_of(&text), sends);
         }
+    }
+    if urls.is_empty() && call.has(INPLACE) {
+        call.connect("$?", true);
     }
     let deletes = call.value_of(FORCE).is_some_and(|verb| verb.is("DELETE"));
     for &url in &urls {
@@ -59,6 +73,39 @@ pub(crate) fn curl(call: &mut Call<'_, '_>) {
     }
 }
 
+/// The machine behind `host:port:address` of `--resolve`, and `host:port:host:port` of `--connect-to`.
+fn reached(text: &str) -> &str {
+    text.split(':').nth(2).filter(|host| !host.is_empty()).unwrap_or(text)
+}
+
+/// Tells where a login leads, and whether something is handed to it.
+pub(crate) fn ssh(call: &mut Call<'_, '_>) {
+    let Some(&host) = call.operands.first() else { return };
+    let sends = call.is_given_input();
+    let text = host.text();
+    call.connect(host_of(&text), sends);
+}
+
+/// A question for a name goes to whoever serves its domain, and so does what the name is made of.
+pub(crate) fn names(call: &mut Call<'_, '_>) {
+    let fed = call.is_given_input();
+    for name in std::mem::take(&mut call.operands) {
+        let text = name.text();
+        let made = text.starts_with("$?") && text.contains("$?.")
+            || name.prefix().is_empty() && text.len() > 2;
+        call.connect(host_of(text.trim_start_matches('@')), fed || made);
+        if made {
+            call.thing(Thing::Environment, "name", false);
+        }
+    }
+}
+
+/// Mail goes to whoever it is for.
+pub(crate) fn mail(call: &mut Call<'_, '_>) {
+    let to = call.operands.last().map(|to| host_of(&to.text()).to_owned());
+    call.send(to.unwrap_or_else(|| "$?".to_owned()));
+}
+
 /// Something is asked to go away at an address.
 fn removes(call: &mut Call<'_, '_>, url: Arg<'_>, deletes: bool) {
     let text = url.text();
@@ -86,8 +133,9 @@ fn save(call: &mut Call<'_, '_>, directory: Option<Arg<'_>>, name: &str) {
 pub(crate) fn wget(call: &mut Call<'_, '_>) {
     let urls = std::mem::take(&mut call.operands);
     let deletes = call.value_of(FORCE).is_some_and(|verb| verb.is("DELETE"));
+    let sends = !call.values_of(D).is_empty();
     for &url in &urls {
-        call.host(host_of(&url.text()));
+        call.connect(host_of(&url.text()), sends);
         removes(call, url, deletes);
     }
     if urls.is_empty() && call.has(INPLACE) {
@@ -126,6 +174,7 @@ pub(crate) fn httpie(call: &mut Call<'_, '_>) {
             call.host(if host.is_empty() { "localhost" } else { host });
         } else if let Some((_, file)) = text.split_once('@') {
             call.path_text(Kind::Read, file, false);
+            call.send("$?");
         }
     }
 }
@@ -160,10 +209,11 @@ pub(crate) fn netcat(call: &mut Call<'_, '_>) {
     {
         call.thing(Thing::Database, "", true);
     }
+    let sends = call.is_given_input();
     if call.has(LOOK) || call.has(NONE) {
-        call.host("$?");
+        call.connect("$?", sends);
     } else if let Some(host) = host {
-        call.host(host.text());
+        call.connect(host.text(), sends);
     }
 }
 
@@ -175,16 +225,17 @@ pub(crate) fn socat(call: &mut Call<'_, '_>) {
         let first = rest.split([':', ',']).next().unwrap_or(rest);
         let kind = kind.to_ascii_lowercase();
         if kind.contains("listen") || kind.ends_with("-l") {
-            call.host("$?");
+            call.send("$?");
         } else if kind.starts_with("tcp")
             || kind.starts_with("udp")
             || kind.starts_with("openssl")
             || kind.starts_with("ssl")
         {
-            call.host(first);
+            call.send(first);
         } else if kind.starts_with("exec") || kind.starts_with("system") {
             call.program(first.split_whitespace().next().unwrap_or("sh"));
         } else if matches!(kind.as_str(), "open" | "file" | "gopen" | "create" | "creat") {
+            call.path_text(Kind::Read, first, false);
             call.path_text(Kind::Write, first, false);
         }
     }

@@ -156,7 +156,7 @@ pub(crate) fn erase(call: &mut Call<'_, '_>) {
     for name in names {
         call.thing(Thing::Package, name.text(), false);
     }
-    call.host("$?");
+    call.host("registry");
 }
 
 /// A compiler, and a client of object stores.
@@ -181,7 +181,7 @@ pub(crate) fn install(call: &mut Call<'_, '_>) {
         }
         call.thing(Thing::Package, text, destroys);
     }
-    call.host("$?");
+    call.host("registry");
 }
 
 pub(crate) fn dpkg(call: &mut Call<'_, '_>) {
@@ -266,6 +266,14 @@ pub(crate) fn node_config(call: &mut Call<'_, '_>) {
         let name = call.operands.get(1).map(|name| name.text().into_owned());
         call.thing(Thing::Setting, name.unwrap_or_default(), false);
     }
+}
+
+/// A directory becomes a package that others can get.
+pub(crate) fn publish(call: &mut Call<'_, '_>) {
+    for directory in std::mem::take(&mut call.operands) {
+        call.path(Kind::Read, directory, true);
+    }
+    call.send("registry");
 }
 
 pub(crate) fn cargo_clean(call: &mut Call<'_, '_>) {

@@ -52,7 +52,8 @@ fn transfer(call: &mut Call<'_, '_>, tree: bool) {
         }
     }
     if let Some(host) = machine(target) {
-        call.host(host);
+        let sends = sources.iter().any(|source| machine(*source).is_none());
+        call.connect(host, sends);
         return;
     }
     if sources.is_empty() {

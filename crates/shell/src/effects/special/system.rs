@@ -301,10 +301,22 @@ pub(crate) fn python(call: &mut Call<'_, '_>) {
         Some(
             "json.tool" | "py_compile" | "compileall" | "this" | "site" | "sysconfig" | "platform",
         ) => {}
-        Some("http.server") => call.host("$?"),
+        Some("http.server") => serve(call),
         Some(module) => call.program(module),
         None => script(call),
     }
+}
+
+/// Everything below a directory is handed out to whoever asks.
+fn serve(call: &mut Call<'_, '_>) {
+    let words = &call.command.argv;
+    let at = words.iter().position(|word| matches!(word.known(), Some("-d" | "--directory")));
+    let directory = at.and_then(|at| words.get(at + 1)).map(Arg::new);
+    match directory {
+        Some(directory) => call.path(Kind::Read, directory, true),
+        None => call.path_text(Kind::Read, ".", true),
+    }
+    call.send("$?");
 }
 
 pub(crate) fn node(call: &mut Call<'_, '_>) {

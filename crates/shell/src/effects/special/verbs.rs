@@ -119,12 +119,12 @@ pub(crate) fn looks(word: &str) -> bool {
 }
 
 pub(crate) fn cloud(call: &mut Call<'_, '_>) {
-    call.host("$?");
+    call.host("provider");
     family(call, Thing::Cloud);
 }
 
 pub(crate) fn cluster(call: &mut Call<'_, '_>) {
-    call.host("$?");
+    call.host("cluster");
     family(call, Thing::Cluster);
 }
 

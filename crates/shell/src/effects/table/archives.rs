@@ -1,12 +1,12 @@
 //! Archives and compression.
 
+use crate::effects::Thing;
 use crate::effects::row::{
     A, B, C, D, DELETE, DRY, INPLACE, LOOK, NONE, Role, Style, TARGET, TREE, Tool, Which, attached,
-    deletes, destroys, destroys_each, fixed_tree, flag, net, plays, reads, scans, tool, value,
+    deletes, destroys, destroys_each, flag, may_fill, net, plays, reads, scans, tool, value,
     writes, writes_flat,
 };
 use crate::effects::special::archives;
-use crate::effects::{Kind, Thing};
 
 pub(super) const ROWS: &[Tool] = &[
     tool(&["tar", "gtar", "bsdtar"])
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Tool] = &[
             plays("O", &[], Role::Write),
             plays("D", &["directory"], Role::Base),
         ])
-        .acts(&[fixed_tree(Kind::Write, ".").when(A).unless(LOOK)]),
+        .acts(&[may_fill(".").when(A).unless(LOOK)]),
     tool(&["zip"])
         .options(&[
             flag("r", &["recurse-paths"], TREE),
@@ -129,7 +129,7 @@ pub(super) const ROWS: &[Tool] = &[
         .acts(&[
             destroys(Thing::Filesystem).when(DELETE),
             scans(Which::All).when(B),
-            fixed_tree(Kind::Write, ".").when(A),
+            may_fill(".").when(A),
             net("$?"),
         ]),
     tool(&["rdiff-backup"])

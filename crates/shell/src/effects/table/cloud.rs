@@ -2,25 +2,26 @@
 
 use crate::effects::row::{
     A, Act, B, C, D, DRY, FORCE, RUNS, Role, Style, Tool, Which, attached, changes, changes_each,
-    destroys, destroys_each, fixed_tree, flag, net, plays, reads, tool, value,
+    destroys, destroys_each, fixed_tree, flag, may_fill, net, plays, reads, tool, value,
 };
 use crate::effects::special::cloud;
 use crate::effects::{Kind, Thing};
 
-const GONE: &[Act] = &[destroys(Thing::Cloud), net("$?")];
-const CHANGED: &[Act] = &[changes(Thing::Cloud), net("$?")];
+const GONE: &[Act] = &[destroys(Thing::Cloud), net("provider")];
+const CHANGED: &[Act] = &[changes(Thing::Cloud), net("provider")];
 
 const STATE: &[Tool] = &[
-    tool(&["rm", "delete", "push"]).acts(&[destroys_each(Thing::Cloud, Which::All), net("$?")]),
+    tool(&["rm", "delete", "push"])
+        .acts(&[destroys_each(Thing::Cloud, Which::All), net("provider")]),
     tool(&["mv", "replace-provider"]).acts(CHANGED),
-    tool(&["list", "show", "pull"]).acts(&[net("$?")]),
+    tool(&["list", "show", "pull"]).acts(&[net("provider")]),
 ];
 
 const WORKSPACE: &[Tool] = &[
     tool(&["delete"])
         .options(&[flag("", &["force"], FORCE)])
-        .acts(&[destroys_each(Thing::Cloud, Which::All), net("$?")]),
-    tool(&["new", "select", "list", "show"]).acts(&[net("$?")]),
+        .acts(&[destroys_each(Thing::Cloud, Which::All), net("provider")]),
+    tool(&["new", "select", "list", "show"]).acts(&[net("provider")]),
 ];
 
 const TERRAFORM: &[Tool] = &[
@@ -33,19 +34,19 @@ const TERRAFORM: &[Tool] = &[
             reads(Which::All),
             destroys(Thing::Cloud).when(FORCE),
             changes(Thing::Cloud).unless(FORCE),
-            net("$?"),
+            net("provider"),
         ]),
     tool(&["plan", "refresh"])
         .style(Style::Words)
         .options(&[plays("", &["out"], Role::Write), plays("", &["var-file"], Role::Read)])
-        .acts(&[fixed_tree(Kind::Read, "."), net("$?")]),
+        .acts(&[fixed_tree(Kind::Read, "."), net("provider")]),
     tool(&["init", "get"])
         .style(Style::Words)
-        .acts(&[fixed_tree(Kind::Write, ".terraform"), net("$?")]),
+        .acts(&[fixed_tree(Kind::Write, ".terraform"), net("provider")]),
     tool(&["state"]).subs(STATE),
     tool(&["workspace"]).subs(WORKSPACE),
     tool(&["import", "taint", "untaint", "force-unlock"]).style(Style::Words).acts(CHANGED),
-    tool(&["fmt"]).style(Style::Words).acts(&[fixed_tree(Kind::Write, ".")]),
+    tool(&["fmt"]).style(Style::Words).acts(&[may_fill(".")]),
     tool(&[
         "validate",
         "output",
@@ -69,11 +70,11 @@ const TERRAGRUNT: &[Tool] = &[
         .acts(&[
             destroys(Thing::Cloud).when(FORCE),
             changes(Thing::Cloud).unless(FORCE),
-            net("$?"),
+            net("provider"),
         ]),
     tool(&["plan", "init", "output", "validate", "plan-all", "hclfmt"])
         .style(Style::Words)
-        .acts(&[net("$?")]),
+        .acts(&[net("provider")]),
     tool(&["state"]).subs(STATE),
 ];
 
@@ -82,11 +83,11 @@ const PULUMI: &[Tool] = &[
     tool(&["up", "update", "refresh", "import", "cancel"]).acts(CHANGED),
     tool(&["stack"]).subs(&[
         tool(&["rm"]).acts(GONE),
-        tool(&["init", "select", "ls", "output", "export"]).acts(&[net("$?")]),
+        tool(&["init", "select", "ls", "output", "export"]).acts(&[net("provider")]),
     ]),
     tool(&["state"]).subs(STATE),
     tool(&["preview", "pre", "config", "login", "whoami", "new", "version", "logs"])
-        .acts(&[net("$?")]),
+        .acts(&[net("provider")]),
 ];
 
 const SERVERLESS: &[Tool] = &[
@@ -130,7 +131,7 @@ pub(super) const ROWS: &[Tool] = &[
             value("a", &["args"], B),
         ])
         .valued("elut", &["extra-vars", "limit", "tags", "skip-tags", "user", "forks"])
-        .acts(&[net("$?"), RUNS])
+        .acts(&[net("provider"), RUNS])
         .special(cloud::ansible),
     tool(&[
         "ansible-galaxy",

@@ -39,7 +39,7 @@ const IMAGE: &[Tool] = &[
     IMAGE_PRUNE,
     LOOKING,
     tool(&["rm", "remove"]).acts(CHANGE_EACH),
-    tool(&["pull", "push"]).acts(&[changes_each(Thing::Container, Which::First), net("$?")]),
+    tool(&["pull", "push"]).acts(&[changes_each(Thing::Container, Which::First), net("registry")]),
     tool(&["build"]).special(containers::build),
     tool(&["tag", "load", "import", "save"]).acts(&[changes(Thing::Container)]),
 ];
@@ -79,8 +79,8 @@ const COMPOSE: &[Tool] = &[
     ])
     .acts(&[changes_each(Thing::Container, Which::All)]),
     tool(&["run", "exec"]).style(Style::Leading).special(containers::run),
-    tool(&["build"]).acts(&[RUNS, net("$?")]),
-    tool(&["pull", "push"]).acts(&[net("$?"), changes(Thing::Container)]),
+    tool(&["build"]).acts(&[RUNS, net("registry")]),
+    tool(&["pull", "push"]).acts(&[net("registry"), changes(Thing::Container)]),
     tool(&["cp"]).special(containers::cp),
     tool(&[
         "ps", "logs", "config", "top", "images", "port", "events", "ls", "version", "stats",
@@ -192,7 +192,7 @@ const DOCKER: &[Tool] = &[
         .special(containers::build),
     tool(&["pull", "push", "login", "logout", "search"])
         .valued("up", &["username", "password", "platform"])
-        .acts(&[changes_each(Thing::Container, Which::First), net("$?")]),
+        .acts(&[changes_each(Thing::Container, Which::First), net("registry")]),
     RM,
     tool(&[
         "tag", "start", "stop", "restart", "kill", "pause", "unpause", "rename", "commit",
@@ -212,9 +212,9 @@ const DOCKER: &[Tool] = &[
     ]),
 ];
 
-const GONE: &[Act] = &[joined(Thing::Cluster, true), net("$?")];
-const CHANGED: &[Act] = &[joined(Thing::Cluster, false), net("$?")];
-const ASKS: &[Act] = &[net("$?")];
+const GONE: &[Act] = &[joined(Thing::Cluster, true), net("cluster")];
+const CHANGED: &[Act] = &[joined(Thing::Cluster, false), net("cluster")];
+const ASKS: &[Act] = &[net("cluster")];
 
 const KUBECTL: &[Tool] = &[
     tool(&["delete"])
@@ -226,7 +226,7 @@ const KUBECTL: &[Tool] = &[
         .acts(&[
             destroys(Thing::Cluster).when(FORCE),
             changes(Thing::Cluster).unless(FORCE),
-            net("$?"),
+            net("cluster"),
         ]),
     tool(&["apply", "create"])
         .options(&[
@@ -236,7 +236,7 @@ const KUBECTL: &[Tool] = &[
         .acts(&[
             destroys(Thing::Cluster).when(FORCE),
             joined(Thing::Cluster, false).unless(FORCE),
-            net("$?"),
+            net("cluster"),
         ]),
     tool(&["scale", "autoscale"])
         .options(&[value("", &["replicas"], A), plays("f", &["filename"], Role::Read)])
@@ -255,7 +255,7 @@ const KUBECTL: &[Tool] = &[
         tool(&["drain"]).acts(GONE),
         tool(&["prune"])
             .options(&[flag("", &["confirm"], FORCE)])
-            .acts(&[destroys(Thing::Cluster).when(FORCE), net("$?")]),
+            .acts(&[destroys(Thing::Cluster).when(FORCE), net("cluster")]),
         tool(&["cordon", "uncordon", "taint", "policy"]).acts(CHANGED),
     ]),
     tool(&[
@@ -275,8 +275,8 @@ const KUBECTL: &[Tool] = &[
     .options(&[plays("f", &["filename"], Role::Read)])
     .valued("p", &["patch", "type", "image", "port"])
     .acts(CHANGED),
-    tool(&["exec"]).style(Style::Leading).valued("c", &["container"]).acts(&[net("$?")]),
-    tool(&["cp"]).acts(&[net("$?")]).special(containers::cp),
+    tool(&["exec"]).style(Style::Leading).valued("c", &["container"]).acts(&[net("cluster")]),
+    tool(&["cp"]).acts(&[net("cluster")]).special(containers::cp),
     tool(&[
         "get",
         "describe",
@@ -306,8 +306,8 @@ const HELM: &[Tool] = &[
     tool(&["install", "upgrade"])
         .options(&[plays("f", &["values"], Role::Read)])
         .valued("", &["set", "set-string", "version", "timeout", "repo"])
-        .acts(&[changes_each(Thing::Cluster, Which::First), net("$?")]),
-    tool(&["rollback", "test"]).acts(&[changes_each(Thing::Cluster, Which::First), net("$?")]),
+        .acts(&[changes_each(Thing::Cluster, Which::First), net("cluster")]),
+    tool(&["rollback", "test"]).acts(&[changes_each(Thing::Cluster, Which::First), net("cluster")]),
     tool(&[
         "repo",
         "pull",
@@ -383,7 +383,7 @@ pub(super) const ROWS: &[Tool] = &[
         ])
         .valued("p", &["project-name", "profile"])
         .subs(COMPOSE),
-    tool(&["kaniko"]).acts(&[changes(Thing::Container), net("$?")]),
+    tool(&["kaniko"]).acts(&[changes(Thing::Container), net("registry")]),
     tool(&["kubectl", "oc", "k", "microk8s.kubectl"])
         .options(&[attached("", &["dry-run"], DRY)])
         .valued(
@@ -452,9 +452,9 @@ pub(super) const ROWS: &[Tool] = &[
     tool(&["consul"]).subs(&[
         tool(&["leave"]).acts(&[destroys(Thing::Cluster)]),
         tool(&["kv"]).subs(&[
-            tool(&["delete"]).acts(&[destroys_each(Thing::Database, Which::All), net("$?")]),
+            tool(&["delete"]).acts(&[destroys_each(Thing::Database, Which::All), net("cluster")]),
             tool(&["put", "import"])
-                .acts(&[changes_each(Thing::Database, Which::First), net("$?")]),
+                .acts(&[changes_each(Thing::Database, Which::First), net("cluster")]),
             tool(&["get", "export"]).acts(ASKS),
         ]),
     ]),
@@ -465,26 +465,27 @@ pub(super) const ROWS: &[Tool] = &[
         tool(&["status", "query", "schema", "analyze"]),
     ]),
     tool(&["vault"]).subs(&[
-        tool(&["delete"]).acts(&[destroys_each(Thing::Secret, Which::All), net("$?")]),
+        tool(&["delete"]).acts(&[destroys_each(Thing::Secret, Which::All), net("cluster")]),
         tool(&["kv"]).subs(&[
             tool(&["delete", "destroy", "metadata"])
-                .acts(&[destroys_each(Thing::Secret, Which::All), net("$?")]),
-            tool(&["put", "patch"]).acts(&[changes_each(Thing::Secret, Which::First), net("$?")]),
+                .acts(&[destroys_each(Thing::Secret, Which::All), net("cluster")]),
+            tool(&["put", "patch"])
+                .acts(&[changes_each(Thing::Secret, Which::First), net("cluster")]),
             tool(&["get", "list"]).acts(ASKS),
         ]),
         tool(&["secrets", "auth"]).subs(&[
-            tool(&["disable"]).acts(&[destroys_each(Thing::Secret, Which::All), net("$?")]),
+            tool(&["disable"]).acts(&[destroys_each(Thing::Secret, Which::All), net("cluster")]),
             tool(&["enable", "tune", "move"])
-                .acts(&[changes_each(Thing::Secret, Which::All), net("$?")]),
+                .acts(&[changes_each(Thing::Secret, Which::All), net("cluster")]),
         ]),
-        tool(&["write"]).acts(&[changes_each(Thing::Secret, Which::First), net("$?")]),
+        tool(&["write"]).acts(&[changes_each(Thing::Secret, Which::First), net("cluster")]),
         tool(&["operator"]).subs(&[
-            tool(&["seal", "step-down"]).acts(&[destroys(Thing::Secret), net("$?")]),
-            tool(&["init", "unseal", "rekey"]).acts(&[changes(Thing::Secret), net("$?")]),
+            tool(&["seal", "step-down"]).acts(&[destroys(Thing::Secret), net("cluster")]),
+            tool(&["init", "unseal", "rekey"]).acts(&[changes(Thing::Secret), net("cluster")]),
         ]),
         tool(&["lease", "token"]).subs(&[
-            tool(&["revoke"]).acts(&[destroys_each(Thing::Secret, Which::All), net("$?")]),
-            tool(&["create", "renew"]).acts(&[changes(Thing::Secret), net("$?")]),
+            tool(&["revoke"]).acts(&[destroys_each(Thing::Secret, Which::All), net("cluster")]),
+            tool(&["create", "renew"]).acts(&[changes(Thing::Secret), net("cluster")]),
             tool(&["lookup"]).acts(ASKS),
         ]),
         tool(&["read", "list", "status", "login"]).acts(ASKS),

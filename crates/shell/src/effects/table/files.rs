@@ -3,8 +3,8 @@
 use crate::effects::Kind;
 use crate::effects::row::{
     A, B, C, DELETE, DRY, DRY_RUN, FORCE, NONE, ONE, PATTERN, Role, Style, TARGET, TREE, Tool,
-    Which, attached, deletes, fills, fixed, fixed_tree, flag, plays, reads, scans, sweeps, tool,
-    value, writes,
+    Which, attached, deletes, fills, fixed, fixed_tree, flag, lists, lists_all, plays, reads,
+    sweeps, tool, value, writes,
 };
 use crate::effects::special::{files, find};
 
@@ -306,17 +306,17 @@ pub(super) const ROWS: &[Tool] = &[
             ],
         )
         .acts(&[
-            fixed_tree(Kind::Read, ".").when(NONE),
-            fixed_tree(Kind::Read, ".").when(ONE),
-            scans(Which::Rest),
+            fixed_tree(Kind::List, ".").when(NONE),
+            fixed_tree(Kind::List, ".").when(ONE),
+            lists_all(Which::Rest),
         ]),
     tool(&["ls", "dir", "vdir", "gls", "exa", "eza", "lsd"])
         .options(&[flag("R", &["recursive"], TREE)])
         .valued("Iw", &["ignore", "hide", "width", "tabsize"])
         .acts(&[
-            reads(Which::All),
-            fixed(Kind::Read, ".").when(NONE).unless(TREE),
-            fixed_tree(Kind::Read, ".").when(NONE | TREE),
+            lists(Which::All),
+            fixed(Kind::List, ".").when(NONE).unless(TREE),
+            fixed_tree(Kind::List, ".").when(NONE | TREE),
         ]),
     tool(&["du", "tree", "ncdu", "dust"])
         .options(&[
@@ -325,8 +325,8 @@ pub(super) const ROWS: &[Tool] = &[
             flag("", &["du"], 0),
         ])
         .valued("dLIP", &["max-depth", "exclude", "threshold", "block-size", "filelimit"])
-        .acts(&[scans(Which::All), fixed_tree(Kind::Read, ".").when(NONE)]),
-    tool(&["stat", "file"]).valued("cmfF", &["format", "printf"]).acts(&[reads(Which::All)]),
+        .acts(&[lists_all(Which::All), fixed_tree(Kind::List, ".").when(NONE)]),
+    tool(&["stat", "file"]).valued("cmfF", &["format", "printf"]).acts(&[lists(Which::All)]),
     tool(&["csplit"])
         .options(&[plays("f", &["prefix"], Role::Write)])
         .valued("bn", &["suffix-format", "digits"])

@@ -3,12 +3,12 @@
 use crate::effects::row::{
     A, ALL, Act, B, C, DELETE, DRY, FORCE, GLOBAL, INPLACE, LOOK, NONE, Opt, RUNS, Role, Style,
     TREE, Tool, Which, attached, changes, changes_each, deletes, destroys, destroys_each, fills,
-    fixed_tree, flag, net, plays, reads, sweeps, tool, value, writes,
+    fixed_tree, flag, may_fill, net, plays, reads, sweeps, tool, value, writes,
 };
 use crate::effects::special::git;
 use crate::effects::{Kind, Thing};
 
-const FILES_CHANGE: Act = fixed_tree(Kind::Write, ".");
+const FILES_CHANGE: Act = may_fill(".");
 const DRY_N: Opt = flag("n", &["dry-run"], DRY);
 
 const STASH: &[Tool] = &[
@@ -22,8 +22,8 @@ const STASH: &[Tool] = &[
 const REMOTE: &[Tool] = &[
     tool(&["add", "remove", "rm", "rename", "set-url", "set-head", "set-branches"])
         .acts(&[changes_each(Thing::Setting, Which::First)]),
-    tool(&["update", "prune"]).acts(&[net("$?")]),
-    tool(&["show"]).acts(&[net("$?")]),
+    tool(&["update", "prune"]).acts(&[net("remote")]),
+    tool(&["show"]).acts(&[net("remote")]),
 ];
 
 const WORKTREE: &[Tool] = &[
@@ -43,7 +43,7 @@ const WORKTREE: &[Tool] = &[
 const SUBMODULE: &[Tool] = &[
     tool(&["add", "update", "init", "sync"]).acts(&[
         FILES_CHANGE,
-        net("$?"),
+        net("remote"),
         changes(Thing::Repository),
     ]),
     tool(&["deinit"])
@@ -317,20 +317,20 @@ const GIT: &[Tool] = &[
     tool(&["fast-import", "unpack-objects", "index-pack"])
         .options(&[flag("", &["force"], FORCE)])
         .acts(&[destroys(Thing::History).when(FORCE), changes(Thing::Repository).unless(FORCE)]),
-    tool(&["send-email", "imap-send"]).acts(&[reads(Which::All), net("$?")]),
+    tool(&["send-email", "imap-send"]).acts(&[reads(Which::All), net("remote")]),
     tool(&["lfs"])
         .subs(&[tool(&["migrate"]).subs(&[
             tool(&["import", "export"]).acts(&[destroys(Thing::History)]),
             tool(&["info"]),
         ])])
-        .acts(&[net("$?").unless(NONE), changes(Thing::Repository)]),
+        .acts(&[net("remote").unless(NONE), changes(Thing::Repository)]),
     tool(&["annex"])
         .subs(&[tool(&["drop", "dropunused"]).options(&[flag("", &["force"], FORCE)]).acts(&[
             destroys_each(Thing::Repository, Which::All).when(FORCE),
             changes(Thing::Repository).unless(FORCE),
         ])])
-        .acts(&[net("$?").unless(NONE), changes(Thing::Repository)]),
-    tool(&["svn", "p4", "cvsimport"]).acts(&[net("$?"), FILES_CHANGE]),
+        .acts(&[net("remote").unless(NONE), changes(Thing::Repository)]),
+    tool(&["svn", "p4", "cvsimport"]).acts(&[net("remote"), FILES_CHANGE]),
 ];
 
 const GH_REPO: &[Tool] = &[

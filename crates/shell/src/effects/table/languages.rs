@@ -2,12 +2,12 @@
 
 use crate::effects::row::{
     A, Act, DELETE, DRY, LOOK, RUNS, Role, Style, Tool, Which, attached, changes, changes_each,
-    destroys_each, fixed, fixed_tree, flag, net, plays, tool, value,
+    destroys_each, fixed, fixed_tree, flag, may_fill, net, plays, tool, value,
 };
 use crate::effects::special::packages;
 use crate::effects::{Kind, Thing};
 
-const INSTALLS: &[Act] = &[changes_each(Thing::Package, Which::All), net("$?")];
+const INSTALLS: &[Act] = &[changes_each(Thing::Package, Which::All), net("registry")];
 
 const CARGO: &[Tool] = &[
     tool(&[
@@ -108,7 +108,7 @@ const GO: &[Tool] = &[
         .acts(&[net("proxy.golang.org"), fixed(Kind::Write, "go.mod")]),
     tool(&["mod", "work"]).acts(&[net("proxy.golang.org"), fixed(Kind::Write, "go.mod")]),
     tool(&["clean"]).style(Style::Words),
-    tool(&["fmt"]).acts(&[fixed_tree(Kind::Write, ".")]),
+    tool(&["fmt"]).acts(&[may_fill(".")]),
     tool(&["list", "env", "version", "doc", "help"]),
 ];
 
@@ -151,8 +151,9 @@ pub(super) const ROWS: &[Tool] = &[
     tool(&["pod"])
         .subs(&[tool(&["trunk"]).subs(&[
             tool(&["delete", "deprecate", "remove-owner"])
-                .acts(&[net("$?"), destroys_each(Thing::Cloud, Which::First)]),
-            tool(&["push", "add-owner", "register"]).acts(&[net("$?"), changes(Thing::Cloud)]),
+                .acts(&[net("registry"), destroys_each(Thing::Cloud, Which::First)]),
+            tool(&["push", "add-owner", "register"])
+                .acts(&[net("registry"), changes(Thing::Cloud)]),
         ])])
         .acts(&[RUNS]),
     tool(&["swift"]).special(packages::swift),

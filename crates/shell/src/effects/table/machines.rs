@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Tool] = &[
     tool(&["buildah", "ctr", "crictl"])
         .options(&[flag("a", &["all", "prune"], ALL), flag("f", &["force"], FORCE)])
         .valued("nr", &["namespace", "runtime-endpoint", "image-endpoint"])
-        .acts(&[net("$?")])
+        .acts(&[net("provider")])
         .special(verbs::many),
     tool(&["skopeo", "crane", "regctl", "oras", "cloudflared", "swift-client"])
         .special(verbs::cloud),
@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Tool] = &[
     tool(&["nomad"])
         .style(Style::Words)
         .options(&[flag("", &["purge"], DELETE)])
-        .acts(&[net("$?")])
+        .acts(&[net("provider")])
         .special(machines::nomad),
     tool(&[
         "k3s-uninstall.sh",

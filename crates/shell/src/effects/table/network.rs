@@ -3,7 +3,7 @@
 use crate::effects::Thing;
 use crate::effects::row::{
     A, ALL, B, C, D, DELETE, DRY, FORCE, INPLACE, LOOK, NONE, Role, Style, TARGET, TREE, Tool,
-    Which, attached, changes, changes_each, destroys, flag, hosts, net, plays, reads, tool, value,
+    Which, attached, changes, changes_each, destroys, flag, hosts, net, plays, tool, value,
 };
 use crate::effects::special::{network, remote};
 
@@ -17,16 +17,18 @@ pub(super) const ROWS: &[Tool] = &[
             value("", &["output-dir"], TARGET),
             value("T", &["upload-file"], C),
             value("d", &["data", "data-binary", "data-ascii", "data-urlencode", "json"], D),
-            value("F", &["form"], D),
-            plays("K", &["config"], Role::Read),
+            value("F", &["form", "form-string", "data-raw"], D),
+            value("x", &["proxy", "socks5", "socks5-hostname", "socks4", "preproxy"], TREE),
+            value("", &["connect-to", "resolve"], DELETE),
+            plays("K", &["config"], Role::Read).bits(INPLACE),
             plays("D", &["dump-header", "trace", "trace-ascii", "stderr", "libcurl"], Role::Write),
             plays("c", &["cookie-jar"], Role::Write),
-            plays("E", &["cert", "key", "cacert", "netrc-file"], Role::Read),
+            value("E", &["cert", "key", "cacert", "netrc-file"], 0),
             value("", &["url"], ALL),
             value("X", &["request"], FORCE),
         ])
         .valued(
-            "HuAebmrxwyYzCPtUQ",
+            "HuAebmrwyYzCPtUQ",
             &[
                 "header",
                 "user",
@@ -35,22 +37,17 @@ pub(super) const ROWS: &[Tool] = &[
                 "cookie",
                 "max-time",
                 "range",
-                "proxy",
                 "write-out",
                 "connect-timeout",
                 "retry",
                 "retry-delay",
-                "resolve",
                 "limit-rate",
-                "data-raw",
-                "form-string",
                 "interface",
                 "max-redirs",
                 "retry-max-time",
                 "ciphers",
                 "oauth2-bearer",
                 "unix-socket",
-                "connect-to",
                 "proxy-user",
                 "noproxy",
                 "dns-servers",
@@ -70,12 +67,9 @@ pub(super) const ROWS: &[Tool] = &[
             value("P", &["directory-prefix"], TARGET),
             plays("i", &["input-file"], Role::Read).bits(INPLACE),
             plays("oa", &["output-file", "append-output"], Role::Write),
-            plays("", &["post-file", "body-file"], Role::Read),
-            plays(
-                "",
-                &["load-cookies", "certificate", "private-key", "ca-certificate"],
-                Role::Read,
-            ),
+            plays("", &["post-file", "body-file"], Role::Read).bits(D),
+            value("", &["post-data", "body-data"], D),
+            value("", &["load-cookies", "certificate", "private-key", "ca-certificate"], 0),
             plays("", &["save-cookies"], Role::Write),
             flag("", &["spider"], LOOK),
             value("", &["method"], FORCE),
@@ -90,7 +84,6 @@ pub(super) const ROWS: &[Tool] = &[
                 "header",
                 "user",
                 "password",
-                "post-data",
                 "level",
                 "accept",
                 "reject",
@@ -99,7 +92,6 @@ pub(super) const ROWS: &[Tool] = &[
                 "limit-rate",
                 "quota",
                 "base",
-                "body-data",
                 "execute",
                 "referer",
                 "max-redirect",
@@ -135,35 +127,37 @@ pub(super) const ROWS: &[Tool] = &[
     .options(&[plays("o", &["output"], Role::Write)])
     .valued("HXdncztap", &["auth", "session", "timeout", "proto", "header"])
     .special(network::httpie),
+    // The key that it logs in with is used, and not shown.
     tool(&["ssh", "autossh", "mosh", "et"])
         .style(Style::Leading)
-        .options(&[plays("iF", &[], Role::Read)])
+        .options(&[value("iF", &[], 0)])
         .valued(SSH_VALUED, &["ssh", "port"])
-        .acts(&[hosts(Which::First)]),
-    tool(&["ssh-copy-id", "ssh-keyscan"])
-        .options(&[plays("i", &[], Role::Read)])
+        .special(network::ssh),
+    tool(&["ssh-copy-id"])
+        .options(&[value("i", &[], 0)])
         .valued("poFtT", &[])
+        .acts(&[hosts(Which::All)]),
+    tool(&["ssh-keyscan"])
+        .options(&[plays("f", &[], Role::Read)])
+        .valued("pTt", &[])
         .acts(&[hosts(Which::All)]),
     tool(&["ssh-keygen"])
         .options(&[value("f", &[], A), flag("lyFHBe", &[], LOOK), value("R", &[], DELETE)])
         .valued("tbCNPamOnVIsDwZ", &[])
         .special(network::keygen),
-    tool(&["ssh-add", "ssh-agent"])
-        .options(&[flag("D", &[], DELETE)])
-        .valued("t", &[])
-        .acts(&[reads(Which::All)]),
+    tool(&["ssh-add", "ssh-agent"]).options(&[flag("D", &[], DELETE)]).valued("t", &[]),
     tool(&["sshpass"])
         .options(&[plays("f", &[], Role::Read)])
         .valued("pd", &[])
         .style(Style::Leading),
     tool(&["scp"])
-        .options(&[flag("r", &[], TREE), plays("iF", &[], Role::Read)])
+        .options(&[flag("r", &[], TREE), value("iF", &[], 0)])
         .valued("PoclSJDX", &[])
         .special(remote::copy),
-    tool(&["sftp"])
-        .options(&[plays("biF", &[], Role::Read)])
+    tool(&["sftp", "tftp"])
+        .options(&[plays("b", &[], Role::Read), value("iF", &[], 0)])
         .valued("PoclSJBDRX", &[])
-        .acts(&[hosts(Which::First)]),
+        .special(network::ssh),
     tool(&["rsync"])
         .options(&[
             flag("ar", &["archive", "recursive"], TREE),
@@ -229,11 +223,6 @@ pub(super) const ROWS: &[Tool] = &[
         "mtr",
         "whois",
         "nmap",
-        "dig",
-        "host",
-        "nslookup",
-        "drill",
-        "kdig",
         "masscan",
         "finger",
         "openvpn",
@@ -250,10 +239,14 @@ pub(super) const ROWS: &[Tool] = &[
     .options(&[plays("o", &[], Role::Write)])
     .valued("cipsWtIlbfmnq", &["count", "interval", "config"])
     .acts(&[hosts(Which::First), net("$?").when(NONE)]),
+    tool(&["dig", "host", "nslookup", "drill", "kdig", "dog"])
+        .options(&[plays("f", &[], Role::Read)])
+        .valued("bcipqtxyk", &["type"])
+        .special(network::names),
     tool(&["mail", "mailx", "sendmail", "mutt", "msmtp", "swaks", "ssmtp"])
         .options(&[plays("aA", &["attach"], Role::Read)])
         .valued("srcb", &["to", "from", "server"])
-        .acts(&[net("$?")]),
+        .special(network::mail),
     tool(&["iptables", "ip6tables", "iptables-legacy", "iptables-nft", "ebtables", "arptables"])
         .options(&[
             flag("FX", &["flush", "delete-chain"], FORCE),

@@ -11,8 +11,8 @@ use crate::effects::{Kind, Thing};
 const SIMULATE: Opt = flag("s", &["simulate", "just-print", "dry-run", "recon", "no-act"], DRY);
 const ESSENTIAL: Opt =
     flag("", &["allow-remove-essential", "force-yes", "force-remove-essential"], FORCE);
-const INSTALLS: &[Act] = &[changes_each(Thing::Package, Which::All), net("$?")];
-const REFRESHES: &[Act] = &[net("$?")];
+const INSTALLS: &[Act] = &[changes_each(Thing::Package, Which::All), net("registry")];
+const REFRESHES: &[Act] = &[net("registry")];
 const NODE: &str = "registry.npmjs.org";
 
 const APT: &[Tool] = &[
@@ -136,7 +136,7 @@ const CONDA: &[Tool] = &[
         .subs(&[tool(&["remove"])
             .options(&[value("n", &["name"], A), value("p", &["prefix"], A)])
             .special(packages::conda)])
-        .acts(&[changes(Thing::Package), net("$?")]),
+        .acts(&[changes(Thing::Package), net("registry")]),
     tool(&["run"]).style(Style::Leading).acts(&[RUNS]),
     tool(&["list", "info", "search", "activate", "deactivate", "config", "clean", "init"]),
 ];
@@ -192,7 +192,7 @@ const NPM: &[Tool] = &[
     ])
     .style(Style::Leading)
     .acts(&[RUNS]),
-    tool(&["publish"]).acts(&[net(NODE), changes(Thing::Cloud)]),
+    tool(&["publish"]).acts(&[changes(Thing::Cloud)]).special(packages::publish),
     tool(&["unpublish"]).acts(&[net(NODE), destroys_each(Thing::Cloud, Which::All)]),
     tool(&["owner", "access", "dist-tag", "token", "team"])
         .acts(&[net(NODE)])
@@ -218,7 +218,7 @@ const POETRY: &[Tool] = &[
 ];
 
 const NIX: &[Tool] = &[
-    tool(&["build", "develop", "run", "shell", "flake", "profile"]).acts(&[RUNS, net("$?")]),
+    tool(&["build", "develop", "run", "shell", "flake", "profile"]).acts(&[RUNS, net("registry")]),
     tool(&["store", "eval", "search", "show-config", "hash", "repl"]),
 ];
 
@@ -281,7 +281,7 @@ pub(super) const ROWS: &[Tool] = &[
     tool(&["brew"]).subs(BREW),
     tool(&["port"])
         .subs(&[tool(&["uninstall"]).special(packages::remove)])
-        .acts(&[changes_each(Thing::Package, Which::Rest), net("$?")]),
+        .acts(&[changes_each(Thing::Package, Which::Rest), net("registry")]),
     tool(&["snap", "flatpak"]).subs(SNAP),
     tool(&["pip", "pip3", "pipenv", "pip-sync", "pip-compile"]).versions().subs(PIP),
     tool(&["pipx"]).subs(PIP),
@@ -306,7 +306,7 @@ pub(super) const ROWS: &[Tool] = &[
         "rustup", "ghcup", "opam", "cabal", "stack", "rebar3", "luarocks", "cpan", "cpanm", "raco",
         "vcpkg", "conan",
     ])
-    .acts(&[changes(Thing::Package), net("$?")]),
+    .acts(&[changes(Thing::Package), net("registry")]),
     tool(&["poetry", "pdm", "hatch", "rye"]).subs(POETRY),
     tool(&["nix-env"])
         .options(&[
@@ -318,7 +318,7 @@ pub(super) const ROWS: &[Tool] = &[
         .special(packages::erase),
     tool(&["nix", "nix-shell", "nix-build", "nixos-rebuild", "guix"])
         .subs(NIX)
-        .acts(&[changes(Thing::Package), net("$?")]),
+        .acts(&[changes(Thing::Package), net("registry")]),
     tool(&["nix-collect-garbage", "nix-store"]),
     tool(&["emerge"])
         .options(&[
@@ -348,7 +348,7 @@ pub(super) const ROWS: &[Tool] = &[
         "mas",
     ])
     .options(&[flag("p", &["pretend"], DRY)])
-    .acts(&[changes_each(Thing::Package, Which::All), net("$?")]),
+    .acts(&[changes_each(Thing::Package, Which::All), net("registry")]),
     tool(&["xbps-remove", "pkg_delete"])
         .options(&[flag("n", &["dry-run"], DRY), flag("F", &["force-revdeps"], FORCE)])
         .special(packages::remove),

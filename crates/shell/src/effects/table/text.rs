@@ -3,7 +3,7 @@
 use crate::effects::Kind;
 use crate::effects::row::{
     A, DRY, INPLACE, LOOK, NONE, PATTERN, RUNS, Role, Style, TREE, Tool, Which, attached, executes,
-    fixed_tree, flag, plays, reads, scans, tool, value, writes,
+    fixed_tree, flag, may_fill, plays, reads, scans, tool, value, writes,
 };
 use crate::effects::special::{sed, text};
 
@@ -248,11 +248,7 @@ pub(super) const ROWS: &[Tool] = &[
             flag("", &["dry-run"], DRY),
         ])
         .valued("pFBDgVYzb", &["strip", "fuzz", "suffix", "prefix"])
-        .acts(&[
-            fixed_tree(Kind::Write, ".").when(NONE),
-            writes(Which::First),
-            reads(Which::Second),
-        ]),
+        .acts(&[may_fill(".").when(NONE), writes(Which::First), reads(Which::Second)]),
     tool(&["ed", "red", "ex"])
         .options(&[value("c", &[], A), flag("s", &[], 0)])
         .valued("p", &[])

@@ -1,13 +1,13 @@
 //! Keepers of versions other than git.
 
+use crate::effects::Thing;
 use crate::effects::row::{
-    Act, DELETE, DRY, FORCE, LOOK, NONE, Tool, Which, changes, destroys, fixed_tree, flag, net,
-    tool, value, writes,
+    Act, DELETE, DRY, FORCE, LOOK, NONE, Tool, Which, changes, destroys, flag, may_fill, net, tool,
+    value, writes,
 };
 use crate::effects::special::git;
-use crate::effects::{Kind, Thing};
 
-const FILES_CHANGE: Act = fixed_tree(Kind::Write, ".");
+const FILES_CHANGE: Act = may_fill(".");
 const LOOKS: Tool = tool(&[
     "status", "st", "log", "diff", "info", "cat", "blame", "annotate", "list", "ls", "show",
     "heads", "timeline", "opened", "changes", "whatsnew",
@@ -31,7 +31,7 @@ const MOVES: Tool = tool(&[
 ])
 .valued("mrb", &["message", "revision", "bookmark"])
 .acts(&[
-    net("$?"),
+    net("remote"),
     FILES_CHANGE,
     destroys(Thing::Repository).when(FORCE),
     changes(Thing::Repository).unless(FORCE),
@@ -54,12 +54,12 @@ const JJ: &[Tool] = &[
             .options(&[flag("", &["deleted"], DELETE), flag("", &["dry-run"], DRY)])
             .valued("bcr", &["bookmark", "branch", "remote", "change", "revisions"])
             .acts(&[
-                net("$?"),
+                net("remote"),
                 destroys(Thing::History).when(DELETE),
                 changes(Thing::History).unless(DELETE),
             ]),
         tool(&["fetch", "clone", "init", "import", "export", "remote"])
-            .acts(&[net("$?"), changes(Thing::Repository)]),
+            .acts(&[net("remote"), changes(Thing::Repository)]),
     ]),
 ];
 
@@ -76,7 +76,7 @@ const OTHERS: &[Tool] = &[
         .options(&[flag("f", &["force"], FORCE)])
         .valued("rb", &["rev", "branch", "bookmark"])
         .acts(&[
-            net("$?"),
+            net("remote"),
             destroys(Thing::History).when(FORCE),
             FILES_CHANGE,
             changes(Thing::Repository).unless(FORCE),
@@ -104,7 +104,7 @@ pub(super) const ROWS: &[Tool] = &[
             .options(&[flag("n", &[], DRY), flag("a", &[], LOOK)])
             .acts(&[destroys(Thing::Repository).unless(LOOK)]),
         tool(&["sync"]).options(&[flag("n", &[], DRY), flag("f", &[], FORCE)]).acts(&[
-            net("$?"),
+            net("remote"),
             FILES_CHANGE,
             destroys(Thing::Repository).when(FORCE),
         ]),
@@ -112,7 +112,7 @@ pub(super) const ROWS: &[Tool] = &[
     tool(&["cvs"]).subs(&[
         LOOKS,
         tool(&["update", "up"]).options(&[flag("C", &[], FORCE)]).acts(&[
-            net("$?"),
+            net("remote"),
             FILES_CHANGE,
             destroys(Thing::Repository).when(FORCE),
         ]),
@@ -121,7 +121,7 @@ pub(super) const ROWS: &[Tool] = &[
         tool(&["sync"])
             .options(&[flag("", &["force-sync", "force-remove-dirty"], FORCE)])
             .valued("j", &["jobs"])
-            .acts(&[net("$?"), FILES_CHANGE, destroys(Thing::Repository).when(FORCE)]),
+            .acts(&[net("remote"), FILES_CHANGE, destroys(Thing::Repository).when(FORCE)]),
         tool(&["abandon", "prune"]).acts(GONE),
         tool(&["status", "info", "list", "diff"]),
     ]),

@@ -6,6 +6,11 @@ use super::super::{Input, output};
 use super::options::{options_end, value_of};
 use crate::value::{Part, Value};
 
+/// True for a word that is a script, and not one word of a command.
+fn is_script(word: &Value) -> bool {
+    word.prefix().contains([' ', ';', '|', '&', '$', '`'])
+}
+
 /// The items that come to a program's input, one a line.
 fn items(input: &Input) -> Vec<Value> {
     match input {
@@ -221,6 +226,14 @@ pub(super) fn parallel(walker: &mut Walker, arguments: &[Value], input: &Input) 
     let template = joined(command);
     for item in all {
         if matches!(item.known(), Some(":::" | "::::" | ":::+")) {
+            continue;
+        }
+        // What is not known is handed on as one word.
+        if item.known().is_none() && !command.is_empty() && !command.iter().any(is_script) {
+            let marked = command.iter().any(|word| word.prefix().contains("{}"));
+            let mut argv: Vec<_> = command.iter().map(|word| filled(word, "{}", &item)).collect();
+            argv.extend((!marked).then_some(item));
+            walker.inner_argv("parallel", argv, &Input::Inherited);
             continue;
         }
         // Without a command, the items are commands.

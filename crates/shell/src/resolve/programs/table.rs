@@ -3,8 +3,8 @@
 use super::many::{fd, find, parallel, xargs};
 use super::shells::{crontab, env, runuser, scheduled, settings, shell, ssh, su};
 use super::tools::{
-    connected, container, copied, download, editor, git, launcher, linked, mounted, searching, sed,
-    socat, terminal, written,
+    connected, container, copied, download, editor, git, launcher, linked, mounted, piped,
+    searching, sed, socat, terminal, written,
 };
 use super::{Program, Run, Runs, nothing};
 
@@ -255,6 +255,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     own(&["sed", "gsed"], sed),
     own(&["curl", "wget", "aria2c"], download),
     own(&["cp", "mv", "install"], copied),
+    own(&["mkfifo", "mknod"], piped),
     own(&["ln"], linked),
     own(&["mount"], mounted),
     script(

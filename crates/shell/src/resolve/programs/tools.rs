@@ -367,6 +367,14 @@ pub(super) fn written(walker: &mut Walker, arguments: &[Value], input: &Input) -
     None
 }
 
+/// Others write into a named pipe, so that what is read from it may be anything.
+pub(super) fn piped(walker: &mut Walker, arguments: &[Value], _: &Input) -> Option<Value> {
+    for path in arguments.iter().filter_map(Value::known).filter(|path| !path.starts_with('-')) {
+        walker.state.keep_file(path, Value::unknown());
+    }
+    None
+}
+
 /// A file that is downloaded may hold anything.
 pub(super) fn download(walker: &mut Walker, arguments: &[Value], _: &Input) -> Option<Value> {
     for (at, argument) in arguments.iter().enumerate() {

@@ -7,7 +7,7 @@ use starlark_syntax::syntax::ast::{
 
 use super::value::{Amount, Kind, Val};
 use super::walk::{ENTRY, NUMBER, Outcome, Walk, refuse};
-use super::{COMMAND, EFFECT, LARGEST_EFFECT, PAYLOAD, STRUCT};
+use super::{COMMAND, EFFECT, LARGEST_EFFECT, LARGEST_RISK, PAYLOAD, RISKS, STRUCT};
 use crate::builtins::LARGEST_SUBSTITUTED;
 
 /// An argument: its name, where it has one, what was written, and its bounds.
@@ -289,6 +289,12 @@ impl<'a> Walk<'a> {
                 self.charge_beside(result.size.times(10), place);
                 result
             }
+            ("effects", "risks") => {
+                let size = Amount::flat(RISKS * LARGEST_RISK);
+                self.charge(Amount::flat(0), looked_into(first.size), place);
+                self.charge_beside(size.times(10), place);
+                Val { kind: Kind::Any, size, items: RISKS, item: LARGEST_RISK, deep: 0 }
+            }
             ("effects", _) => {
                 self.charge(Amount::flat(0), looked_into(first.size), place);
                 Val::fixed()
@@ -494,12 +500,18 @@ const FIELDS: &[&str] = &[
     "host",
     "kind",
     "known",
+    "level",
     "list",
     "name",
     "path",
     "place",
     "program",
+    "reach",
+    "reason",
     "redirects",
+    "script",
+    "sends",
+    "sure",
     "target",
     "text",
     "tree",

@@ -6,7 +6,7 @@ use tollgate_core::ledger::LogLevel;
 use super::expression::written;
 use crate::analysis::condition::eval::Outcome;
 use crate::analysis::condition::{CondError, View};
-use crate::builtins::{Asked, Notes, commands, find_secrets, mask_text};
+use crate::builtins::{Asked, Notes, commands, find_secrets, mask_text, told_view};
 use crate::lexical;
 
 /// A function that a native form has.
@@ -24,6 +24,7 @@ pub(in crate::analysis) enum BuiltIn {
     Parse,
     ReachesNetwork,
     ReadsUnder,
+    Risks,
     WritesUnder,
 }
 
@@ -34,6 +35,7 @@ impl BuiltIn {
             ("effects", "of") => Self::Effects,
             ("effects", "reaches_network") => Self::ReachesNetwork,
             ("effects", "reads_under") => Self::ReadsUnder,
+            ("effects", "risks") => Self::Risks,
             ("effects", "writes_under") => Self::WritesUnder,
             ("json", "encode") => Self::Json,
             ("", "log" | "print") | ("log", "info") => Self::Log(LogLevel::Info),
@@ -57,7 +59,8 @@ impl BuiltIn {
             | Self::Json
             | Self::Mask
             | Self::Normalize
-            | Self::ReachesNetwork => places == 1 && names == 0,
+            | Self::ReachesNetwork
+            | Self::Risks => places == 1 && names == 0,
             Self::Incr | Self::Parse => (places == 1 || places == 2) && names == 0,
             Self::DeletesUnder | Self::Inside | Self::ReadsUnder | Self::WritesUnder => {
                 places == 2 && names == 0
@@ -92,13 +95,14 @@ pub(super) fn call<'a>(
     };
     Ok(match built_in {
         BuiltIn::Effects => asked()?.all(),
-        BuiltIn::ReachesNetwork => View::Bool(asked()?.effects().reaches_network()),
+        BuiltIn::Risks => asked()?.risks(),
+        BuiltIn::ReachesNetwork => told_view(asked()?.effects().reaches_network()),
         BuiltIn::WritesUnder => {
-            below().map(|(found, path)| View::Bool(found.writes_under(&path)))?
+            below().map(|(found, path)| told_view(found.writes_under(&path)))?
         }
-        BuiltIn::ReadsUnder => below().map(|(found, path)| View::Bool(found.reads_under(&path)))?,
+        BuiltIn::ReadsUnder => below().map(|(found, path)| told_view(found.reads_under(&path)))?,
         BuiltIn::DeletesUnder => {
-            below().map(|(found, path)| View::Bool(found.deletes_under(&path)))?
+            below().map(|(found, path)| told_view(found.deletes_under(&path)))?
         }
         BuiltIn::Parse => {
             let directory = match arguments.get(1) {

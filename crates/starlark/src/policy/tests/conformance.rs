@@ -164,7 +164,8 @@ impl Case {
             }))
         };
         let base = Path::new(BASE);
-        let policies = builder(&loaded.specs, condition, base, Otherwise::Open);
+        let base = super::Base { path: base.to_owned(), is_machine: false };
+        let policies = builder(&loaded.specs, condition, &base, Otherwise::Open);
         let policies = policies.exact_names().build().unwrap();
         let outcome = now(policies.decide(&self.call()));
         let asked = asked.lock().unwrap().clone();

@@ -1,0 +1,190 @@
+//! Watched paths in words that the table says nothing about.
+//!
+//! There are more options that name a file than anybody can list, and more programs. So a watched
+//! path as a word of a program, or in a string of code, may be read and written there, unless the
+//! program takes words for text, or only uses the file as people do.
+
+use super::location;
+use super::run::Call;
+use super::{Kind, Target};
+use crate::resolve::Input;
+use crate::value::Value;
+use crate::watch::{Hit, Reason, Watch};
+use crate::world;
+
+/// Programs that take words for text, or use a file without showing it.
+const USES: &[&str] = &[
+    "echo",
+    "printf",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "ag",
+    "ack",
+    "git",
+    "hg",
+    "jj",
+    "gh",
+    "glab",
+    "sed",
+    "awk",
+    "gawk",
+    "test",
+    "[",
+    "[[",
+    "ls",
+    "stat",
+    "find",
+    "fd",
+    "file",
+    "du",
+    "tree",
+    "ssh",
+    "scp",
+    "sftp",
+    "rsync",
+    "ssh-add",
+    "ssh-keygen",
+    "ssh-copy-id",
+    "ssh-agent",
+    "ln",
+    "crontab",
+    "gpg",
+    "chmod",
+    "chown",
+    "chgrp",
+    "touch",
+    "mkdir",
+    "cd",
+    "pushd",
+    "realpath",
+    "readlink",
+    "dirname",
+    "basename",
+    "which",
+    "type",
+    "command",
+    "export",
+    "declare",
+    "local",
+    "alias",
+    "cmp",
+    "diff",
+    "tollgate",
+    "claude",
+    "codex",
+    "gemini",
+    "jq",
+    "yq",
+    "logger",
+    "source",
+    ".",
+    "exec",
+    "sudo",
+    "env",
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "read",
+    "trap",
+    "return",
+    "exit",
+    "set",
+    "unset",
+    "shellcheck",
+    "shfmt",
+];
+
+/// How much text of one command is looked through.
+const LONGEST: usize = 16 * 1024;
+
+/// Notes watched paths that a command names, and that nothing else was found to be done to.
+pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
+    if USES.contains(&name) {
+        return;
+    }
+    let mut left = LONGEST;
+    for word in words {
+        let text = word.to_string();
+        left = left.saturating_sub(text.len());
+        if left == 0 {
+            return;
+        }
+        each_path(&text, |path| note(call, path));
+    }
+    // What is typed into a program of its own language names files as well.
+    if let Input::Text(input) = &call.command.input {
+        let text = input.to_string();
+        if text.len() <= left && !super::is_reader(name) && is_told(name) {
+            each_path(&text, |path| note(call, path));
+        }
+    }
+}
+
+/// True for programs that do what their input says.
+fn is_told(name: &str) -> bool {
+    !matches!(
+        name,
+        "cat"
+            | "tee"
+            | "sort"
+            | "wc"
+            | "head"
+            | "tail"
+            | "tr"
+            | "cut"
+            | "dd"
+            | "xargs"
+            | "patch"
+            | "base64"
+    )
+}
+
+/// Calls for each path in a text: the text itself, and what stands between quotes, brackets and signs.
+fn each_path(text: &str, mut give: impl FnMut(&str)) {
+    let between = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;=|@".contains(c);
+    for piece in text.split(between) {
+        let piece =
+            piece.strip_prefix("file://").or_else(|| piece.strip_prefix("file:")).unwrap_or(piece);
+        // Behind a letter of an option, or a colon.
+        let at = piece.find(['/', '~']);
+        let Some(path) = at.and_then(|at| piece.get(at..)) else { continue };
+        let before = at.and_then(|at| piece.get(..at)).unwrap_or("");
+        let is_option = before.starts_with('-') && before.len() == 2
+            || before.ends_with(':') && !piece.contains("://");
+        if path.len() > 2 && (before.is_empty() || is_option) {
+            give(path);
+        }
+    }
+}
+
+fn note(call: &mut Call<'_, '_>, path: &str) {
+    let mut found = Vec::new();
+    location::each_of_text(path, &call.directories, |location| found.push(location));
+    let watch = Watch { homes: &world::here().homes };
+    for location in found {
+        // To name a program is to run it.
+        let is_watched = |reason| {
+            watch
+                .find(&location, reason)
+                .is_some_and(|(hit, spot)| hit == Hit::At && !spot.is_program())
+        };
+        let (secret, runs) =
+            (is_watched(Reason::Secret), is_watched(Reason::Runs) || is_watched(Reason::Record));
+        let is_known = |effect: &super::Effect| matches!(&effect.target, Target::Path(other) if other.text == location.text);
+        if !(secret || runs) || call.found().iter().any(is_known) {
+            continue;
+        }
+        let text = location.text.clone();
+        call.maybe(|call| {
+            if secret {
+                call.path_text(Kind::Read, &text, false);
+            }
+            if runs {
+                call.path_text(Kind::Write, &text, false);
+            }
+        });
+    }
+}

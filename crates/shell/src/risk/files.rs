@@ -1,0 +1,255 @@
+//! Files that are read, written and deleted.
+
+use super::{Class, Judge, Level, sentence};
+use crate::effects::location::ANYTHING;
+use crate::effects::{Effect, Kind, Location, Place, Target};
+use crate::watch::{Hit, Reason};
+
+impl Judge<'_> {
+    pub(super) fn read(&mut self, effect: &Effect, location: &Location) {
+        let Some((hit, spot)) = self.situation.watch().find(location, Reason::Secret) else {
+            return;
+        };
+        match hit {
+            Hit::At => {
+                let level = if effect.sure { Level::Deny } else { Level::Ask };
+                let sentence =
+                    sentence::reads_secret(&self.situation.shown(&location.text), spot.what);
+                self.note(effect, Class::Secret, level, sentence);
+            }
+            Hit::Above if effect.tree && is_whole(self.situation.place(location)) => {
+                let sentence =
+                    sentence::reads_all(&self.situation.shown(&location.text), &effect.by);
+                let sends = self.effects.list.iter().any(|other| other.sends);
+                let level = if sends { Level::Deny } else { Level::Ask };
+                self.note(effect, Class::Secret, level, sentence);
+            }
+            Hit::Above => {}
+        }
+    }
+
+    pub(super) fn write(&mut self, effect: &Effect, location: &Location) {
+        let shown = self.situation.shown(&location.text);
+        let place = self.situation.place(location);
+        if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Record) {
+            let level = if effect.sure { Level::Deny } else { Level::Ask };
+            return self.note(
+                effect,
+                Class::Tamper,
+                level,
+                sentence::changes_record(&shown, spot.what),
+            );
+        }
+        if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Runs) {
+            // What git, an archive or a container may write in its own directory is not this file.
+            if effect.sure || !effect.tree && effect.by != "git config" {
+                let level = if effect.sure { Level::Deny } else { Level::Ask };
+                let sentence = sentence::writes_startup(&shown, spot.what);
+                return self.note(effect, Class::Startup, level, sentence);
+            }
+            return;
+        }
+        if !effect.sure {
+            // A container gets all of a directory that is mounted into it.
+            let mounts = ["docker", "podman", "nerdctl"].iter().any(|by| effect.by.starts_with(by));
+            if mounts && effect.tree && is_whole(place) {
+                let sentence = sentence::mounts(&shown, &effect.by);
+                self.note(effect, Class::Destroy, Level::Deny, sentence);
+            }
+            return;
+        }
+        match place {
+            Place::Device => {
+                self.note(
+                    effect,
+                    Class::Destroy,
+                    Level::Deny,
+                    sentence::overwrites_device(&shown, &effect.by),
+                );
+            }
+            Place::System if matches!(effect.by.as_str(), "truncate" | "shred") => {
+                let sentence = sentence::empties(&shown, &effect.by);
+                self.note(effect, Class::Destroy, Level::Deny, sentence);
+            }
+            Place::Root | Place::System | Place::Home | Place::Above if effect.tree => {
+                self.note(
+                    effect,
+                    Class::Destroy,
+                    Level::Deny,
+                    sentence::rewrites_all(&shown, place, &effect.by),
+                );
+            }
+            _ => {}
+        }
+        // What is written over a name that is not known may be any file.
+        let empties = matches!(effect.by.as_str(), "truncate" | "shred")
+            || place == Place::Workspace && matches!(effect.by.as_str(), "tee" | "cp" | "dd");
+        if !location.exact && empties {
+            self.note(effect, Class::Destroy, Level::Ask, sentence::may_empty(&effect.by));
+        }
+        self.downloads(effect, place, &location.text);
+    }
+
+    /// A program that is fetched right into the system's directories.
+    fn downloads(&mut self, effect: &Effect, place: Place, path: &str) {
+        let fetches = self
+            .effects
+            .list
+            .iter()
+            .any(|other| other.kind == Kind::Network && other.by == effect.by);
+        if place == Place::System && fetches && !is_data(path) {
+            let shown = self.situation.shown(path).into_owned();
+            self.note(
+                effect,
+                Class::Code,
+                Level::Ask,
+                sentence::downloads_into_system(&shown, &effect.by),
+            );
+        }
+    }
+
+    pub(super) fn delete(&mut self, effect: &Effect, location: &Location) {
+        let shown = self.situation.shown(&location.text);
+        let place = self.situation.place(location);
+        let tree = effect.tree;
+        if effect.destroys {
+            return self.note(
+                effect,
+                Class::Destroy,
+                Level::Deny,
+                sentence::deletes(&shown, place, tree, &effect.by),
+            );
+        }
+        if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Record) {
+            return self.note(
+                effect,
+                Class::Tamper,
+                Level::Deny,
+                sentence::changes_record(&shown, spot.what),
+            );
+        }
+        let in_kept = match place {
+            Place::Root
+            | Place::Device
+            | Place::System
+            | Place::Home
+            | Place::Above
+            | Place::Repository => true,
+            // The files of an unknown name in the project are some of them; `*` is all of them.
+            Place::Workspace => !location.text.ends_with(ANYTHING),
+            _ => false,
+        };
+        if in_kept && (effect.sure || place != Place::Workspace) {
+            return self.note(
+                effect,
+                Class::Destroy,
+                Level::Deny,
+                sentence::deletes(&shown, place, tree, &effect.by),
+            );
+        }
+        if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Secret)
+            && !matches!(place, Place::Inside | Place::Workspace)
+        {
+            return self.note(
+                effect,
+                Class::Destroy,
+                Level::Deny,
+                sentence::deletes_secret(&shown, spot.what),
+            );
+        }
+        if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Runs)
+            && !matches!(place, Place::Inside | Place::Workspace)
+        {
+            return self.note(
+                effect,
+                Class::Startup,
+                Level::Deny,
+                sentence::writes_startup(&shown, spot.what),
+            );
+        }
+        match place {
+            Place::Unknown if tree => {
+                let sentence = sentence::deletes_unknown(self.situation.text, &effect.by);
+                self.note(effect, Class::Destroy, Level::Ask, sentence);
+            }
+            Place::Personal => {
+                let level = if tree && is_of_person(&shown) { Level::Deny } else { Level::Ask };
+                self.note(
+                    effect,
+                    Class::Destroy,
+                    level,
+                    sentence::deletes(&shown, place, tree, &effect.by),
+                );
+            }
+            Place::Elsewhere if tree => {
+                self.note(
+                    effect,
+                    Class::Destroy,
+                    Level::Ask,
+                    sentence::deletes(&shown, place, tree, &effect.by),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// True if the call reads files that are not the project's, or a list of names that is not known.
+    pub(super) fn reads_outside(&self) -> Option<String> {
+        self.effects.list.iter().find_map(|effect| {
+            let Target::Path(location) = &effect.target else { return None };
+            if effect.kind != Kind::Read {
+                return None;
+            }
+            let outside = matches!(
+                self.situation.place(location),
+                Place::Root
+                    | Place::System
+                    | Place::Home
+                    | Place::Personal
+                    | Place::Elsewhere
+                    | Place::Above
+            );
+            outside.then(|| self.situation.shown(&location.text).into_owned())
+        })
+    }
+}
+
+/// True if a place is so large that its files cannot all be meant.
+fn is_whole(place: Place) -> bool {
+    matches!(place, Place::Root | Place::Home | Place::Above | Place::System)
+}
+
+/// True for directories of the system in which people keep data.
+fn is_data(path: &str) -> bool {
+    [
+        "/usr/local/",
+        "/opt/",
+        "/srv/",
+        "/var/www/",
+        "/var/lib/",
+        "/etc/",
+        "/usr/share/",
+        "/var/cache/",
+    ]
+    .iter()
+    .any(|start| path.starts_with(start))
+}
+
+/// True for directories in which people keep what only they have.
+fn is_of_person(shown: &str) -> bool {
+    let Some(rest) = shown.strip_prefix("~/") else { return true };
+    let first = rest.split('/').next().unwrap_or(rest);
+    [
+        "Documents",
+        "Desktop",
+        "Pictures",
+        "Music",
+        "Videos",
+        "Downloads",
+        "Dropbox",
+        "Library",
+        "Movies",
+    ]
+    .contains(&first)
+        || !first.starts_with('.')
+}

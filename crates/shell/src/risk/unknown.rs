@@ -1,0 +1,47 @@
+//! What cannot be told.
+
+use super::{Class, Judge, Level, Risk, sentence};
+use crate::effects::{Effect, Kind};
+use crate::resolve::Why;
+
+impl Judge<'_> {
+    /// True if the shell itself talks to another machine, which may say what to run.
+    fn is_connected(&self) -> bool {
+        let connects = |effect: &Effect| effect.kind == Kind::Network && effect.by == "redirection";
+        self.effects.list.iter().any(connects)
+    }
+
+    pub(super) fn unknowns(&mut self) {
+        for unknown in &self.effects.unknowns {
+            let (class, level) = match unknown.why {
+                Why::Endless => (Class::Destroy, Level::Deny),
+                // What is typed later is looked at when it is typed.
+                Why::Typed | Why::Opaque => continue,
+                Why::Program if !self.is_connected() => continue,
+                // A shell refuses it as well; what a fragment of it would do is still of interest.
+                Why::Syntax if !has_risky_word(&unknown.text) => continue,
+                Why::Program
+                | Why::Syntax
+                | Why::Ambiguous
+                | Why::TooMuch
+                | Why::Code
+                | Why::Fetched => (Class::Code, Level::Ask),
+            };
+            let sentence = sentence::unknown(unknown.why, &unknown.text);
+            let risk = Risk { class, level, sentence };
+            if !self.found.contains(&risk) {
+                self.found.push(risk);
+            }
+        }
+    }
+}
+
+/// True if a text that is no valid script names a program that could do harm in one.
+fn has_risky_word(text: &str) -> bool {
+    const RISKY: &[&str] = &[
+        "rm", "dd", "mkfs", "shred", "wipefs", "eval", "exec", "source", "curl", "wget", "nc",
+        "sudo", "chmod", "chown", "base64", "truncate", "kill", "ssh", "scp",
+    ];
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    text.split(|c: char| !is_of_name(c)).any(|word| RISKY.contains(&word))
+}

@@ -66,7 +66,7 @@ pub(crate) struct Args {
 // Kept apart from the other commands: together they have a frame of many pages, to be brought into memory for each event.
 #[inline(never)]
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
-    crate::world::known();
+    crate::world::known(crate::world::Session::default());
     let payload = match &args.payload {
         Some(path) => read(path)?,
         None => "{}".to_owned(),

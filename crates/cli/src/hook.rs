@@ -6,6 +6,7 @@
 
 #[cfg(debug_assertions)]
 mod fault;
+mod fetched;
 mod rounds;
 mod session;
 
@@ -250,10 +251,13 @@ fn complete(host: &Host, input: &mut Value) {
 }
 
 fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
-    world::known();
     let places = Places::of_this_process(None);
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
     let project = project(args, incoming, state.as_deref())?;
+    world::known(world::Session {
+        began: session::began(incoming, state.as_deref()),
+        fetched: fetched::list(incoming, state.as_deref()),
+    });
     let places = Places { project: Some(project), ..places };
     // This process has limits of its own, and a refusal is ready should it break them: a worker for scripts would only be
     // another one to wait for.
@@ -277,6 +281,7 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
             break;
         }
     }
+    fetched::note(incoming, state.as_deref(), &outcomes);
     let tollgate_config::settings::Hosts { refuse_unasked, refuse_unwritten, pass_allow } =
         settings.hosts;
     let at_terminal = incoming.event.forms.ask != Form::Terminal || is_at_terminal();

@@ -90,7 +90,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
-    crate::world::known();
+    crate::world::known(crate::world::Session::default());
     let directory = match &args.directory {
         Some(directory) if directory.is_dir() => directory.clone(),
         Some(directory) => {

@@ -1,16 +1,38 @@
-//! Where this process runs, for the analysis of commands.
+//! Where this process runs, for the analysis of commands: homes, and files that commands run.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use tollgate_shell::world::{World, enter};
+use tollgate_shell::world::{Files, Found, Origin, World, enter};
 
 /// The largest `/etc/passwd` that is read. Larger ones belong to machines with a directory service.
-const LARGEST: u64 = 1 << 20;
+const LARGEST_ACCOUNTS: u64 = 1 << 20;
+
+/// The largest file that is read before it is run.
+const LARGEST: u64 = 256 * 1024;
+
+/// How many names of a directory are told.
+const MOST_NAMES: usize = 256;
+
+/// How many bytes of what a session has fetched are read.
+const LARGEST_LIST: u64 = 64 * 1024;
+
+/// What a session of an agent has done so far, as far as it matters for files.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    /// When it began.
+    pub(crate) began: Option<SystemTime>,
+    /// The list of files that it has fetched from other machines, one path a line.
+    pub(crate) fetched: Option<PathBuf>,
+}
 
 /// Lets the analysis of commands know the machine. Tests of hooks go without, so that they mean the
 /// same everywhere.
-pub(crate) fn known() {
+pub(crate) fn known(session: Session) {
     let mut homes: Vec<String> = Vec::new();
     let home = env::var("HOME").ok().filter(|home| home.starts_with('/') && home.len() > 1);
     for home in home.into_iter().chain(account()) {
@@ -19,7 +41,7 @@ pub(crate) fn known() {
             homes.push(home);
         }
     }
-    enter(World { homes });
+    enter(World { homes, files: Some(Box::new(Disk { session })) });
 }
 
 /// The home of the account, whatever `HOME` says.
@@ -28,8 +50,69 @@ fn account() -> Option<String> {
     if id == 0 {
         return Some("/root".to_owned());
     }
-    let is_small = fs::metadata("/etc/passwd").is_ok_and(|file| file.len() <= LARGEST);
-    let accounts = is_small.then(|| fs::read_to_string("/etc/passwd").ok()).flatten()?;
+    let accounts = text(Path::new("/etc/passwd"), LARGEST_ACCOUNTS)?;
     let line = accounts.lines().find(|line| line.split(':').nth(2) == Some(&id.to_string()))?;
     line.split(':').nth(5).filter(|home| home.starts_with('/') && home.len() > 1).map(str::to_owned)
+}
+
+/// The files of this machine.
+#[derive(Debug)]
+struct Disk {
+    session: Session,
+}
+
+impl Files for Disk {
+    fn look(&self, path: &str) -> Option<Found> {
+        let path = Path::new(path);
+        let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        let is_new = self.session.began.is_some_and(|began| changed(&about) > began);
+        let origin = if self.was_fetched(path) {
+            Origin::Fetched
+        } else if is_new {
+            Origin::Session
+        } else {
+            Origin::Settled
+        };
+        Some(Found { text: text(path, LARGEST), origin })
+    }
+
+    fn leads_to(&self, path: &str) -> Option<String> {
+        let real = fs::canonicalize(path).ok()?;
+        let real = real.to_str()?;
+        (real != path).then(|| real.to_owned())
+    }
+
+    fn names(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(MOST_NAMES);
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+}
+
+impl Disk {
+    fn was_fetched(&self, path: &Path) -> bool {
+        let Some(list) = self.session.fetched.as_deref().and_then(|list| text(list, LARGEST_LIST))
+        else {
+            return false;
+        };
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        list.lines().any(|line| Path::new(line) == path || Path::new(line) == real)
+    }
+}
+
+/// When a file was last changed in any way. Unlike the time of its content, an agent cannot set this.
+fn changed(about: &fs::Metadata) -> SystemTime {
+    let seconds = u64::try_from(about.ctime()).unwrap_or(0);
+    let nanos = u32::try_from(about.ctime_nsec()).unwrap_or(0);
+    SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos)
+}
+
+/// The text of a file, if it is one and not too large.
+fn text(path: &Path, largest: u64) -> Option<String> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(largest + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > largest || bytes.contains(&0) {
+        return None;
+    }
+    String::from_utf8(bytes).ok()
 }

@@ -51,18 +51,20 @@ pub struct Effect {
     pub destroys: bool,
     /// True if data of this machine is sent there, and not only fetched. Only of [`Kind::Network`].
     pub sends: bool,
+    /// True if what is written comes from another machine. Only of [`Kind::Write`].
+    pub fetches: bool,
     /// True if the command does this, and not only may do it: `git checkout` may write any file of
     /// its work tree, and an archive any file of the directory it is unpacked in.
     pub sure: bool,
     /// The program or tool that does it, as a person knows it: `rm`, `git push`, `redirection`.
     pub by: String,
     /// The file that says so, where it is not the command line itself.
-    pub script: Option<Arc<Script>>,
+    pub script: Option<Arc<Source>>,
 }
 
 /// A file that a command runs and that was read to tell what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Script {
+pub struct Source {
     /// Its path, as the command names it.
     pub path: String,
     /// True if it was there before the session began, and is not part of what the agent made.
@@ -78,6 +80,7 @@ impl Effect {
             tree: false,
             destroys: false,
             sends: false,
+            fetches: false,
             sure: true,
             by: by.into(),
             script: None,

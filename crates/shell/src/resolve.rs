@@ -7,10 +7,12 @@ mod builtins;
 mod code;
 mod decode;
 mod expand;
+mod files;
 mod glob;
 mod output;
 mod parameter;
 mod programs;
+mod project;
 mod redirect;
 mod state;
 mod typed;
@@ -19,6 +21,7 @@ mod walk;
 
 use std::sync::Arc;
 
+use crate::effects::Source;
 use crate::value::Value;
 use walk::Walker;
 
@@ -55,6 +58,8 @@ pub struct Analysis {
     pub commands: Vec<Command>,
     /// What could not be told. Where there is anything, other commands may run, too.
     pub unknowns: Vec<Unknown>,
+    /// Code of other languages in files that are run.
+    pub code: Vec<Code>,
 }
 
 /// A simple command that could run.
@@ -75,6 +80,21 @@ pub struct Command {
     pub via: Vec<String>,
     /// The host it runs on, where that is another one.
     pub host: Option<Value>,
+    /// The file it stands in, if that is not the command line.
+    pub script: Option<Arc<Source>>,
+}
+
+/// Code of another language in a file that is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    /// The interpreter.
+    pub by: String,
+    /// The text.
+    pub text: String,
+    /// The file it is in.
+    pub script: Option<Arc<Source>>,
+    /// Where it runs.
+    pub directories: Arc<Vec<Value>>,
 }
 
 /// Where standard input comes from.
@@ -142,6 +162,8 @@ pub enum Why {
     Opaque,
     /// Code is fetched from another machine and run.
     Fetched,
+    /// A shell does what another machine says.
+    Remote,
 }
 
 impl Why {
@@ -157,6 +179,7 @@ impl Why {
             Self::Typed => "typed",
             Self::Opaque => "opaque",
             Self::Fetched => "fetched",
+            Self::Remote => "remote",
         }
     }
 }

@@ -26,6 +26,7 @@ use std::borrow::Cow;
 
 use crate::effects::{Effect, Effects, Kind, Location, Place, Target};
 use crate::watch::Watch;
+use crate::world;
 
 /// What kind of harm it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -143,6 +144,13 @@ pub fn risks(effects: &Effects, situation: &Situation<'_>) -> Vec<Risk> {
     found
 }
 
+/// Where a path leads by way of links, if that is somewhere else.
+fn leads_to(location: &Location) -> Option<String> {
+    let files = world::here().files.as_deref()?;
+    let is_plain = location.exact && location.text.starts_with('/');
+    is_plain.then(|| files.leads_to(&location.text)).flatten()
+}
+
 /// One look at what a call does.
 struct Judge<'a> {
     effects: &'a Effects,
@@ -152,6 +160,16 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn effect(&mut self, effect: &Effect) {
+        if let (Target::Path(location), true) = (&effect.target, effect.kind != Kind::Execute)
+            && let Some(real) = leads_to(location)
+        {
+            let target = Target::Path(Location { text: real, exact: true });
+            self.judge(&Effect { target, ..effect.clone() });
+        }
+        self.judge(effect);
+    }
+
+    fn judge(&mut self, effect: &Effect) {
         match (&effect.target, effect.kind) {
             (Target::Path(location), Kind::Read) => self.read(effect, location),
             (Target::Path(location), Kind::Write) => self.write(effect, location),

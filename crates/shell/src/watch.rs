@@ -46,6 +46,8 @@ pub struct Spot {
 pub enum Hit {
     /// The file is somewhere below it.
     Above,
+    /// It is the hidden directory that the file is in: `~/.ssh`.
+    Around,
     /// It is the file, or lies in the directory.
     At,
 }
@@ -65,7 +67,7 @@ impl Watch<'_> {
         for spot in lists::SPOTS.iter().filter(|spot| spot.reason == reason) {
             match spot.meets(&path) {
                 Some(Hit::At) => return Some((Hit::At, spot)),
-                Some(Hit::Above) if best.is_none() => best = Some((Hit::Above, spot)),
+                Some(hit) if best.is_none_or(|(known, _)| known < hit) => best = Some((hit, spot)),
                 _ => {}
             }
         }
@@ -127,6 +129,11 @@ impl Spot {
         self.what == lists::ON_PATH || self.what == lists::OF_SYSTEM
     }
 
+    /// True for settings of a project, which its own programs read.
+    pub fn is_env_file(&self) -> bool {
+        self.what == lists::ENV_FILE
+    }
+
     /// The name that tells it wherever it is: of a file, or of a hidden directory.
     fn own_name(&self) -> Option<&'static str> {
         match self.names {
@@ -169,7 +176,10 @@ impl Spot {
                 // Whatever is in a directory that is there for it belongs to it.
                 let rest = self.names.get(at..)?;
                 let is_own = rest == ["**"] && told > 0;
-                return if is_own { Some(Hit::At) } else { is_whole.then_some(Hit::Above) };
+                let around =
+                    told > 0 && self.names.first().is_some_and(|name| name.starts_with('.'));
+                let above = if around { Hit::Around } else { Hit::Above };
+                return if is_own { Some(Hit::At) } else { is_whole.then_some(above) };
             };
             if *mine == "**" {
                 return Some(Hit::At);

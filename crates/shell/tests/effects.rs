@@ -374,7 +374,7 @@ fn answers_tell_what_is_done_from_what_may_be_done_and_what_is_unknown() {
     assert_eq!(of(&["curl", "https://x.example"]).reaches_network(), Answer::Yes);
     assert_eq!(of(&["ls"]).reaches_network(), Answer::No);
     let unknown = Unknown { why: Why::Code, text: String::new() };
-    let dark = of_analysis(&Analysis { commands: Vec::new(), unknowns: vec![unknown] });
+    let dark = of_analysis(&Analysis { unknowns: vec![unknown], ..Analysis::default() });
     assert_eq!(dark.writes_under("/etc"), Answer::Unknown);
     assert_eq!(dark.reaches_network(), Answer::Unknown);
 }

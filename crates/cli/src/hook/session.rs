@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tollgate_core::Kind;
 use tollgate_hosts::Incoming;
@@ -35,6 +35,12 @@ pub(super) fn project(incoming: &Incoming, state: Option<&Path>, now: PathBuf) -
     // Where it cannot be kept, where the agent says it is has to do.
     let _ = keep(&folder, &file, &now);
     now
+}
+
+/// When the session began, as far as that was noted.
+pub(super) fn began(incoming: &Incoming, state: Option<&Path>) -> Option<SystemTime> {
+    let state = state.filter(|_| !incoming.session.id.is_empty())?;
+    fs::metadata(state.join(FOLDER).join(name(incoming))).ok()?.modified().ok()
 }
 
 /// The name of a session's file.

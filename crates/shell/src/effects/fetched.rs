@@ -1,6 +1,7 @@
 //! Programs that download code and run it in one go.
 
-use super::run::Call;
+use super::hosts::{Reach, reach};
+use super::run::{Call, host_of};
 use crate::value::Value;
 
 /// Registries that everybody gets images from.
@@ -24,6 +25,7 @@ const REGISTRIES: &[&str] = &[
 /// Notes code that a command fetches and runs, and that nothing pins.
 pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
     let known: Vec<&str> = words.iter().map(Value::prefix).collect();
+    indexes(call, name, &known);
     let operands =
         || known.iter().copied().filter(|word| !word.starts_with('-') && !word.is_empty());
     let sub = operands().next().unwrap_or_default();
@@ -119,6 +121,101 @@ fn is_pinned(package: &str) -> bool {
 
 fn is_remote(module: &str) -> bool {
     module.split('/').next().is_some_and(|host| host.contains('.') && !host.starts_with('.'))
+}
+
+/// Indexes of packages that everybody uses.
+const INDEXES: &[&str] = &[
+    "pypi.org",
+    "pypi.python.org",
+    "pythonhosted.org",
+    "download.pytorch.org",
+    "pypi.nvidia.com",
+    "nvidia.com",
+    "registry.npmjs.org",
+    "npmjs.org",
+    "registry.yarnpkg.com",
+    "npmmirror.com",
+    "crates.io",
+    "rubygems.org",
+    "proxy.golang.org",
+    "goproxy.io",
+    "goproxy.cn",
+    "npm.pkg.github.com",
+    "pkg.github.com",
+    "gitlab.com",
+    "pkg.dev",
+    "jfrog.io",
+    "amazonaws.com",
+    "azure.com",
+    "anaconda.org",
+    "conda.io",
+    "tuna.tsinghua.edu.cn",
+    "aliyun.com",
+    "ustc.edu.cn",
+    "google.com",
+    "jsr.io",
+    "huggingface.co",
+    "cloudsmith.io",
+    "gemfury.com",
+    "pkgs.dev.azure.com",
+];
+
+/// Notes an index of packages that is not everybody's: what it serves is run.
+pub(super) fn index(call: &mut Call<'_, '_>, url: &str) {
+    let host = host_of(url);
+    let is_usual = |index: &&str| {
+        host.strip_suffix(*index).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+    };
+    let is_near = matches!(reach(host), Reach::Local | Reach::Private | Reach::Unknown);
+    if host.is_empty() || is_near || INDEXES.iter().any(is_usual) || matches!(url, "direct" | "off")
+    {
+        return;
+    }
+    call.fetches_code(format!("packages from {host}"));
+}
+
+/// Options that name an index of packages.
+fn indexes(call: &mut Call<'_, '_>, name: &str, words: &[&str]) {
+    let manager = matches!(
+        name,
+        "npm"
+            | "pnpm"
+            | "yarn"
+            | "bun"
+            | "pip"
+            | "pip3"
+            | "uv"
+            | "gem"
+            | "bundle"
+            | "cargo"
+            | "poetry"
+            | "python"
+            | "python3"
+    );
+    if !manager {
+        return;
+    }
+    let options = [
+        "--registry",
+        "-i",
+        "--index-url",
+        "--extra-index-url",
+        "--index",
+        "--default-index",
+        "--source",
+        "-f",
+        "--find-links",
+    ];
+    for (at, word) in words.iter().enumerate() {
+        let value = match word.split_once('=') {
+            Some((option, value)) if options.contains(&option) => Some(value),
+            _ if options.contains(word) => words.get(at + 1).copied(),
+            _ => None,
+        };
+        if let Some(value) = value.filter(|value| value.contains("://")) {
+            index(call, value);
+        }
+    }
 }
 
 /// The image of `docker run`, where it comes from a registry that is not everybody's.

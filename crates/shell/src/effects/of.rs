@@ -1,5 +1,7 @@
 //! What commands do.
 
+use std::sync::Arc;
+
 use super::arg::Arg;
 use super::location;
 use super::run::{Call, Out, host_of};
@@ -35,10 +37,16 @@ pub fn of_analysis(analysis: &Analysis) -> Effects {
     effects.list.reserve(analysis.commands.len());
     for command in &analysis.commands {
         let before = effects.list.len();
+        effects.script.clone_from(&command.script);
         add(command, &mut effects);
         if let Some(host) = &command.host {
             elsewhere(host, &mut effects.list, before);
         }
+    }
+    for code in &analysis.code {
+        effects.script.clone_from(&code.script);
+        let command = Command { directories: Arc::clone(&code.directories), ..Command::default() };
+        stray::code(&mut Call::new(&command, &code.by, &mut effects), &code.text);
     }
     let mut unknowns = analysis.unknowns.clone();
     unknowns.append(&mut effects.unknowns);
@@ -86,13 +94,24 @@ pub(super) fn add(command: &Command, effects: &mut Out) {
     }
     if let Some(name) = name {
         let mut call = Call::new(command, name, effects);
+        let is_wired = |redirection: &Redirection| {
+            let target = redirection.target.prefix();
+            target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/")
+        };
+        if matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash")
+            && command.redirections.iter().any(is_wired)
+        {
+            call.is_remote();
+        }
+        through(&mut call);
         fetched::look(&mut call, name, words);
         verdicts::look(&mut call, name, words);
         let mut call = Call::new(command, name, effects);
         stray::look(&mut call, name, words);
         let prints = matches!(name, "env" | "printenv" | "set" | "export" | "declare" | "typeset");
-        let flags = |word: &Value| word.prefix().starts_with('-');
-        if prints && words.iter().all(flags) {
+        let all =
+            |word: &Value| matches!(word.known(), Some("-p" | "-x" | "-px" | "-0" | "--null"));
+        if prints && words.iter().all(all) {
             call.thing(Thing::Environment, "", false);
         }
     }
@@ -120,6 +139,30 @@ fn endless(command: &Command, name: Option<&str>, effects: &mut Out) {
     if command.redirections.iter().any(|redirection| kept(&redirection)) {
         let mut call = Call::new(command, name.unwrap_or(""), effects);
         call.thing(Thing::Filesystem, "full disk", true);
+    }
+}
+
+/// Variables by which a program goes through another machine, or gets its packages from there.
+fn through(call: &mut Call<'_, '_>) {
+    let command = call.command;
+    for (name, value) in &command.variables {
+        let lower = name.to_ascii_lowercase();
+        let text = value.to_string();
+        match lower.as_str() {
+            "http_proxy" | "https_proxy" | "all_proxy" | "ftp_proxy" => {
+                call.goes_through(host_of(&text));
+            }
+            "npm_config_registry"
+            | "pip_index_url"
+            | "pip_extra_index_url"
+            | "uv_index_url"
+            | "uv_default_index"
+            | "goproxy"
+            | "cargo_registries_crates_io_index" => {
+                fetched::index(call, &text);
+            }
+            _ => {}
+        }
     }
 }
 

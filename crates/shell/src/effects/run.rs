@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::arg::Arg;
 use super::row::{Act, DRY, Deep, LIVE, NONE, ONE, Opt, Role, TREE, Tool, What, Which};
-use super::{Effect, Kind, Location, Script, Target, Thing, location, of};
+use super::{Effect, Kind, Location, Source, Target, Thing, location, of};
 use crate::resolve::{Command, Surroundings, Unknown, Why, analyze};
 use crate::value::Value;
 
@@ -18,6 +18,22 @@ const DEEPEST: u8 = 3;
 /// How often code in arguments is looked at, for all commands together: it takes time.
 const MOST: u8 = 32;
 
+/// Programs that write what they get from other machines.
+const FETCHERS: &[&str] = &[
+    "curl",
+    "wget",
+    "wget2",
+    "aria2c",
+    "axel",
+    "http",
+    "https",
+    "xh",
+    "scp",
+    "sftp",
+    "aws s3 cp",
+    "gsutil",
+];
+
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
@@ -25,7 +41,7 @@ pub(crate) struct Out {
     /// True while what is found is only what may be done.
     unsure: bool,
     /// The file that the commands are in, if they are not on the command line.
-    pub(super) script: Option<Arc<Script>>,
+    pub(super) script: Option<Arc<Source>>,
     /// What could not be told of what was looked at.
     pub(super) unknowns: Vec<Unknown>,
     /// How deep in code within code it is.
@@ -111,6 +127,9 @@ impl<'a, 'o> Call<'a, 'o> {
         }
         if let Some(special) = tool.special {
             special(self);
+        }
+        if FETCHERS.iter().any(|name| *self.by == **name) {
+            self.fetched(before);
         }
         if self.has(DRY) && !self.has(LIVE) {
             let mut index = 0;
@@ -216,6 +235,14 @@ impl<'a, 'o> Call<'a, 'o> {
         self.out.push(effect);
     }
 
+    /// Marks the files that were written since `from` as fetched from another machine.
+    pub(crate) fn fetched(&mut self, from: usize) {
+        let new = self.out.list.get_mut(from..).unwrap_or_default();
+        for effect in new.iter_mut().filter(|effect| effect.kind == Kind::Write) {
+            effect.fetches = true;
+        }
+    }
+
     /// Another machine is reached, and data is sent there or not.
     pub(crate) fn connect(&mut self, name: impl Into<String>, sends: bool) {
         if sends { self.send(name) } else { self.host(name) }
@@ -227,6 +254,16 @@ impl<'a, 'o> Call<'a, 'o> {
         let opens = |redirection: &crate::resolve::Redirection| redirection.access == Access::Read;
         !matches!(self.command.input, Input::Inherited)
             || self.command.redirections.iter().any(opens)
+    }
+
+    /// What is sent and fetched goes by way of another machine, which can read and change it.
+    pub(crate) fn goes_through(&mut self, host: &str) {
+        self.thing(Thing::Network, format!("via {host}"), false);
+    }
+
+    /// A shell does what another machine says.
+    pub(crate) fn is_remote(&mut self) {
+        self.out.unknowns.push(Unknown { why: Why::Remote, text: self.by.clone().into_owned() });
     }
 
     /// Code is fetched from elsewhere and run.
@@ -275,6 +312,7 @@ impl<'a, 'o> Call<'a, 'o> {
         self.out.depth -= 1;
         if !found.unknowns.is_empty() {
             self.program("$?");
+            self.out.unknowns.extend(found.unknowns);
         }
     }
 

@@ -34,6 +34,7 @@ const LOOKS: &[&str] = &[
     "query",
     "inspect",
     "browse",
+    "fetch",
     "navigate",
     "open",
     "goto",
@@ -124,6 +125,9 @@ pub(super) fn effects_of(call: &ToolCall, workspaces: &[String]) -> Effects {
     let target = Target::Program(call.name.clone());
     look.effects.list.push(Effect::new(Kind::Execute, target, &call.name));
     look.object(&call.args, 0);
+    if let Some(line) = program_and_args(&call.args) {
+        look.command(&line);
+    }
     look.effects
 }
 
@@ -290,6 +294,19 @@ fn is_database(call: &ToolCall) -> bool {
         ]
         .contains(&word.as_str())
     })
+}
+
+/// A command whose program and arguments are apart.
+fn program_and_args(args: &Map<String, Json>) -> Option<String> {
+    let named = |names: &[&str]| {
+        args.iter().find(|(key, _)| names.contains(&plain(key).as_str())).map(|(_, value)| value)
+    };
+    let program =
+        named(&["program", "executable", "binary", "exe", "file", "command", "cmd"])?.as_str()?;
+    let rest = named(&["args", "arguments", "argv", "parameters"])?.as_array()?;
+    let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+    let words = rest.iter().filter_map(Json::as_str).map(quoted);
+    Some(std::iter::once(quoted(program)).chain(words).collect::<Vec<_>>().join(" "))
 }
 
 fn directory_of(args: &Map<String, Json>) -> Option<String> {

@@ -4,6 +4,8 @@
 //! path as a word of a program, or in a string of code, may be read and written there, unless the
 //! program takes words for text, or only uses the file as people do.
 
+use std::borrow::Cow;
+
 use super::location;
 use super::run::Call;
 use super::{Kind, Target};
@@ -102,6 +104,15 @@ const LONGEST: usize = 16 * 1024;
 
 /// Notes watched paths that a command names, and that nothing else was found to be done to.
 pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
+    if matches!(name, "git" | "hg" | "jj" | "gh" | "glab") {
+        // Messages may speak of any file; a word that is a path and nothing else is one.
+        let is_path =
+            |text: &str| text.starts_with(['/', '~']) && !text.contains(char::is_whitespace);
+        for path in words.iter().map(ToString::to_string).filter(|text| is_path(text)) {
+            note(call, &path);
+        }
+        return;
+    }
     if USES.contains(&name) {
         return;
     }
@@ -121,6 +132,12 @@ pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
             each_path(&text, |path| note(call, path));
         }
     }
+}
+
+/// Notes watched paths in the strings of code that is run from a file.
+pub(super) fn code(call: &mut Call<'_, '_>, text: &str) {
+    let end = text.char_indices().nth(4 * LONGEST).map_or(text.len(), |(at, _)| at);
+    each_path(text.get(..end).unwrap_or_default(), |path| note(call, path));
 }
 
 /// True for programs that do what their input says.
@@ -144,10 +161,25 @@ fn is_told(name: &str) -> bool {
 
 /// Calls for each path in a text: the text itself, and what stands between quotes, brackets and signs.
 fn each_path(text: &str, mut give: impl FnMut(&str)) {
-    let between = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;=|@".contains(c);
+    each_piece(text, &mut give);
+    if let Cow::Owned(folded) = folded(text) {
+        each_piece(&folded, &mut give);
+    }
+}
+
+fn each_piece(text: &str, give: &mut dyn FnMut(&str)) {
+    let in_home = names_home(text);
+    let between = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;=|@+".contains(c);
     for piece in text.split(between) {
-        let piece =
-            piece.strip_prefix("file://").or_else(|| piece.strip_prefix("file:")).unwrap_or(piece);
+        let file = piece.strip_prefix("file://").or_else(|| piece.strip_prefix("file:"));
+        let piece = file.unwrap_or(piece);
+        // `HOME + "/.bashrc"`, `join(home, ".ssh", "id_rsa")`
+        if in_home
+            && let Some(path) =
+                piece.split_once("/.").map(|(_, rest)| rest).or(piece.strip_prefix('.'))
+        {
+            give(&format!("~/.{path}"));
+        }
         // Behind a letter of an option, or a colon.
         let at = piece.find(['/', '~']);
         let Some(path) = at.and_then(|at| piece.get(at..)) else { continue };
@@ -158,6 +190,42 @@ fn each_path(text: &str, mut give: impl FnMut(&str)) {
             give(path);
         }
     }
+}
+
+/// A text in which strings that are put together are one: `'/.ss' + 'h'` is `'/.ssh'`.
+fn folded(text: &str) -> Cow<'_, str> {
+    let is_quote = |c: char| matches!(c, '"' | '\'');
+    let mut pieces = text.split(is_quote).peekable();
+    let joins = |piece: &str| {
+        let sign = piece.trim();
+        matches!(sign, "+" | "." | ".." | "," | "/") && (sign != "," || piece.len() <= 2)
+    };
+    if !text.split(is_quote).any(joins) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    while let Some(piece) = pieces.next() {
+        if joins(piece) {
+            // Names of a path are joined by a slash, texts by nothing.
+            if matches!(piece.trim(), "," | "/") {
+                out.push('/');
+            }
+            continue;
+        }
+        out.push_str(piece);
+        let next_joins = pieces.peek().is_some_and(|next| joins(next));
+        if pieces.peek().is_some() && !next_joins {
+            out.push('"');
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// True if code works on a home.
+fn names_home(text: &str) -> bool {
+    ["HOME", "Path.home", "expanduser", "homedir", "Dir.home", "UserHomeDir", "home_dir"]
+        .iter()
+        .any(|home| text.contains(home))
 }
 
 fn note(call: &mut Call<'_, '_>, path: &str) {

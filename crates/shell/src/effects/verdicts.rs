@@ -4,7 +4,8 @@
 //! come to, whatever else stands between them.
 
 use super::Thing;
-use super::run::Call;
+use super::hosts::{Reach, reach};
+use super::run::{Call, host_of};
 use crate::names::base;
 use crate::value::Value;
 
@@ -98,6 +99,11 @@ static ROWS: &[Row] = &[
     row(&["setenforce"], &["Permissive"], Thing::Firewall, true),
     row(&["auditctl"], &["-D"], Thing::Log, true),
     row(&["auditctl"], &["-e", "0"], Thing::Log, true),
+    row(&["systemctl"], &["--user", "enable"], Thing::Schedule, false),
+    row(&["aws"], &["cloudtrail", "~stop-"], Thing::Log, true),
+    row(&["aws"], &["cloudtrail", "~delete-"], Thing::Log, true),
+    row(&["aws"], &["guardduty", "~delete-"], Thing::Log, true),
+    row(&["gcloud"], &["logging", "~delete"], Thing::Log, true),
     row(&["loginctl"], &["enable-linger"], Thing::Schedule, false),
     row(&["systemd-run"], &["~--on-"], Thing::Schedule, false),
 ];
@@ -150,8 +156,79 @@ pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
             }
         }
         "kill" | "pkill" | "killall" | "skill" => kills(call, words),
+        "service" | "rc-service" => {
+            let stops = texts().any(|word| matches!(word, "stop" | "disable"));
+            if let (true, Some(service)) =
+                (stops, texts().find(|word| super::super::risk::is_protector(word)))
+            {
+                call.say("stop");
+                call.thing(Thing::Service, service, false);
+            }
+        }
+        "gh" if texts().any(|word| word == "gist")
+            && texts().any(|word| matches!(word, "create" | "edit")) =>
+        {
+            call.say("gist create");
+            call.send("gist.github.com");
+        }
+        "gh" if texts().any(|word| word == "auth") && texts().any(|word| word == "token") => {
+            call.thing(Thing::Environment, "token", false);
+        }
+        "git" => git(call, words),
         _ if base(name).contains("factory-reset") => call.thing(Thing::Filesystem, "", true),
         _ => {}
+    }
+}
+
+/// Sites that everybody keeps repositories at.
+const FORGES: &[&str] = &[
+    "github.com",
+    "gitlab.com",
+    "bitbucket.org",
+    "codeberg.org",
+    "sr.ht",
+    "dev.azure.com",
+    "visualstudio.com",
+    "gitea.com",
+    "huggingface.co",
+    "gerrit.googlesource.com",
+    "sourceforge.net",
+    "gitee.com",
+];
+
+/// True for a site that people push to, or for one nearby.
+fn is_forge(host: &str) -> bool {
+    let is_it = |forge: &&str| {
+        host.strip_suffix(*forge).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+    };
+    FORGES.iter().any(is_it) || !matches!(reach(host), Reach::Other | Reach::Public)
+}
+
+/// Where git is sent to by its settings, and where a push goes that is no remote of the repository.
+fn git(call: &mut Call<'_, '_>, words: &[Value]) {
+    let texts: Vec<String> = words.iter().map(Value::to_string).collect();
+    for setting in texts.iter().filter_map(|word| word.split_once('=')) {
+        let (key, value) = (setting.0.to_ascii_lowercase(), setting.1);
+        if key.ends_with(".insteadof") || key.ends_with(".pushinsteadof") {
+            call.goes_through(host_of(setting.0.trim_start_matches("url.")));
+        } else if key.starts_with("http.") && key.ends_with("proxy") {
+            call.goes_through(host_of(value));
+        }
+    }
+    let has = |wanted: &str| texts.iter().any(|word| word == wanted);
+    let pushes = has("push") || has("remote") && (has("add") || has("set-url"));
+    if !pushes {
+        return;
+    }
+    let addresses = texts
+        .iter()
+        .filter(|word| word.contains("://") || word.contains('@') && word.contains(':'));
+    for address in addresses.filter(|address| !address.starts_with("file://")) {
+        let host = host_of(address);
+        if !is_forge(host) {
+            call.say(if has("push") { "push" } else { "remote" });
+            call.thing(Thing::Network, format!("push {host}"), false);
+        }
     }
 }
 

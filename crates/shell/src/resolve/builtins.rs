@@ -3,7 +3,7 @@
 use super::state::{Binding, home};
 use super::typed::{TYPED_INTO, is_own_input};
 use super::walk::Walker;
-use super::{Command, Input, Why, output, programs};
+use super::{Command, Input, Why, output, programs, project};
 use crate::names::base;
 use crate::value::{Part, Value};
 
@@ -24,7 +24,11 @@ impl Walker {
                 }
                 self.emit(Command { argv, ..command.clone() });
             }
+            let file = command.argv.get(1).and_then(Value::known).map(str::to_owned);
             self.emit(command);
+            if let Some(file) = file {
+                project::guessed(self, &file);
+            }
             return Value::unknown();
         };
         let plain = name.trim_start_matches("./");
@@ -95,9 +99,11 @@ impl Walker {
             "exec" | "command" | "builtin" => self.passed_on(name, arguments, input),
             "." | "source" => {
                 let path = arguments.first()?;
-                let content = path.known().and_then(|path| self.state.file(path)).cloned();
-                if let Some(content) = content {
-                    return Some(self.inner("source", |walker| walker.code(&content, input)));
+                let run = path.known().and_then(|path| self.run_file(path));
+                if let Some(run) = run {
+                    return Some(self.within(run.script, |walker| {
+                        walker.inner("source", |walker| walker.code(&run.content, input))
+                    }));
                 }
                 if path.known().is_some_and(is_own_input) {
                     return Some(self.read_script("source", input));

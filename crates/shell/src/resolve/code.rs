@@ -10,7 +10,7 @@ mod lexer;
 use super::expand::{HOLE, HOME};
 use super::typed::{self, is_own_input, is_terminal};
 use super::walk::Walker;
-use super::{Command, Input, Why};
+use super::{Command, Input, Why, project};
 use crate::names::Index;
 use crate::value::{Part, Value};
 use arguments::{Argument, arguments};
@@ -196,16 +196,14 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
                             });
                         }
                     }
+                    project::run(walker, name, argv, input);
                     return Some(Value::unknown());
                 }
                 let from_file = language.operand && (known.starts_with("-f") || known == "--file");
                 found |= from_file;
                 let file = arguments.get(at).and_then(Value::known).filter(|_| from_file);
-                if let Some(code) = file.and_then(|path| walker.state.file(path)).cloned() {
-                    walker.inner(name, |walker| {
-                        look(walker, name, &code);
-                        Value::unknown()
-                    });
+                if let Some(run) = file.and_then(|path| walker.run_file(path)) {
+                    project::look(walker, name, &run);
                 }
                 at += usize::from(language.valued.contains(&known));
             }
@@ -221,13 +219,14 @@ pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input
         !operand.known().is_some_and(reads)
     };
     if !found && let Some(operand) = operand.filter(is_file) {
-        let file = operand.known().and_then(|path| walker.state.file(path)).cloned();
-        let code = if language.operand { Some(operand.clone()) } else { file };
-        if let Some(code) = code {
+        if language.operand {
+            let code = operand.clone();
             walker.inner(name, |walker| {
                 look(walker, name, &code);
                 Value::unknown()
             });
+        } else if let Some(run) = operand.known().and_then(|path| walker.run_file(path)) {
+            project::look(walker, name, &run);
         }
     } else if !found {
         match input {
@@ -324,8 +323,15 @@ pub(super) fn look(walker: &mut Walker, name: &str, code: &Value) {
     if language(name).is_some_and(|language| language.is_other) && !only_prints(&text) {
         walker.unknown(hides(&text), &code.to_string());
     }
+    // Quotes in quotes in quotes are read as nobody means them.
+    if text.matches(" -c ").count() + text.matches(" -e ").count() >= 2 && text.contains("\\\"") {
+        walker.unknown(Why::Code, "code in code in code");
+    }
+    if dumps_environment(&text) {
+        synthesized(walker, vec![Value::text("env")]);
+    }
     if is_backdoor(&text) {
-        walker.unknown(Why::Code, "a shell that another machine talks to");
+        walker.unknown(Why::Remote, "a shell that another machine talks to");
     }
     let is_awk = language(name).is_some_and(|language| language.operand);
     let tokens = tokens(&text, name);
@@ -526,6 +532,24 @@ fn runs(walker: &mut Walker, arguments: &[Argument], text: &str) {
     }
 }
 
+/// True if code takes all variables of the environment at once.
+fn dumps_environment(text: &str) -> bool {
+    const ALL: &[&str] = &[
+        "dict(os.environ",
+        "(os.environ)",
+        "os.environ.items",
+        "os.environ.copy",
+        "stringify(process.env",
+        "entries(process.env",
+        "ENV.to_h",
+        "ENV.to_a",
+        "getenv())",
+        "$_ENV)",
+        "%ENV",
+    ];
+    ALL.iter().any(|word| text.contains(word))
+}
+
 /// True if code works on a home, or on all files.
 fn names_home(text: &str) -> bool {
     const HOMES: &[&str] = &[
@@ -546,8 +570,17 @@ fn names_home(text: &str) -> bool {
 
 /// True if code connects to another machine and runs a shell, or what it is told there.
 fn is_backdoor(text: &str) -> bool {
-    const CONNECTS: &[&str] =
-        &["socket", "Socket", "/inet/tcp", "fsockopen", "net.connect", "createServer", "/dev/tcp"];
+    const CONNECTS: &[&str] = &[
+        "socket",
+        "Socket",
+        "/inet/tcp",
+        "fsockopen",
+        "net.connect",
+        "require(\"net\")",
+        "require('net')",
+        "createServer",
+        "/dev/tcp",
+    ];
     const RUNS: &[&str] = &[
         "/bin/sh",
         "/bin/bash",

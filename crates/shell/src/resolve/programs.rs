@@ -8,8 +8,9 @@ mod table;
 mod tools;
 
 use super::builtins::joined;
+use super::files::Opened;
 use super::walk::Walker;
-use super::{Command, Input, Why, code};
+use super::{Command, Input, Why, code, project};
 use crate::effects;
 use crate::names::{Index, base};
 use crate::value::Value;
@@ -51,11 +52,13 @@ fn nothing(_: &mut Walker, _: &[Value], _: &Input) -> Option<Value> {
 
 /// Follows what a program runs. Gives what is printed, or nothing where it runs no other.
 pub(super) fn run(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) -> Option<Value> {
+    fed_shell(walker, name, argv, input);
     if let Some(printed) = code::run(walker, name, argv, input) {
         return Some(printed);
     }
     commands_in_words(walker, name, argv);
-    fed_shell(walker, name, argv, input);
+    project::run(walker, name, argv, input);
+    unknown_shell(walker, name, argv);
     written_file(walker, name, argv);
     clients::run(walker, name, argv.get(1..).unwrap_or_default(), input);
     let Some(program) = program_of(name) else {
@@ -327,12 +330,27 @@ fn commands_in_words(walker: &mut Walker, name: &str, argv: &[Value]) {
 /// A program whose words name a shell may run it, and hand on what it is fed: there are more options
 /// that take a program than anybody can list.
 fn fed_shell(walker: &mut Walker, name: &str, argv: &[Value], input: &Input) {
-    if !matches!(input, Input::Text(_) | Input::Pipe) || TEXT.contains(&name) || reads_only(name) {
+    let takes_text = TEXT.contains(&name) && !matches!(name, "psql" | "mysql" | "sqlite3");
+    if !matches!(input, Input::Text(_) | Input::Pipe) || takes_text || reads_only(name) {
         return;
     }
     let named = argv.iter().skip(1).any(|word| names_shell(&word.to_string()));
     if named && !walker.via.iter().any(|via| via == "a word") {
         walker.inner("a word", |walker| walker.child(|walker| walker.read_script(name, input)));
+    }
+}
+
+/// A shell among the words of a program that nobody here knows is run by it, nobody knows how.
+fn unknown_shell(walker: &mut Walker, name: &str, argv: &[Value]) {
+    if TEXT.contains(&name) || effects::is_known(name) || program_of(name).is_some() {
+        return;
+    }
+    let is_path = |word: &str| {
+        let program = word.split(' ').next().unwrap_or(word);
+        program.contains("/bin/") && names_shell(program)
+    };
+    if argv.iter().skip(1).filter_map(Value::known).any(is_path) {
+        walker.unknown(Why::Code, &format!("a shell that `{name}` starts"));
     }
 }
 
@@ -495,21 +513,22 @@ fn is_run_by_others(name: &str) -> bool {
 /// `./script` that was written before.
 fn script_file(walker: &mut Walker, argv: &[Value], input: &Input) -> Option<Value> {
     let name = argv.first()?.known()?;
-    if walker.state.files() == 0 || !name.contains('/') {
+    if !name.contains('/') {
         return None;
     }
-    let content = walker.state.file(name).cloned()?;
-    Some(interpreted(walker, name, &content, argv, input))
+    let run = walker.run_file(name)?;
+    Some(interpreted(walker, name, &run, argv, input))
 }
 
 /// A file of which the content is known, run as a program.
 fn interpreted(
     walker: &mut Walker,
     name: &str,
-    content: &Value,
+    run: &Opened,
     argv: &[Value],
     input: &Input,
 ) -> Value {
+    let content = &run.content;
     let first = content.prefix().lines().next().unwrap_or_default();
     let interpreter = first.strip_prefix("#!").and_then(|line| {
         let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
@@ -520,9 +539,18 @@ fn interpreted(
     {
         let interpreter = interpreter.to_owned();
         return walker.inner(name, |walker| {
-            code::look(walker, &interpreter, content);
+            project::look(walker, &interpreter, run);
             Value::unknown()
         });
+    }
+    // Of a file that is there, only what calls itself a script is taken for one.
+    let is_script =
+        first.starts_with("#!") || !name.starts_with(['.', '/', '~']) || run.script.is_none();
+    if !is_script
+        && !has_shell_ending(name)
+        && run.script.as_ref().is_some_and(|script| script.is_settled)
+    {
+        return Value::unknown();
     }
     if walker.via.iter().any(|via| via == name) {
         walker.runs_itself(name);
@@ -530,11 +558,20 @@ fn interpreted(
     }
     let positional = argv.get(1..).unwrap_or_default().to_vec();
     let this = Value::text(name);
-    walker.inner(name, |walker| {
-        walker.child(|walker| {
-            walker.state.positional = positional;
-            walker.state.set_script(Some(this));
-            walker.code(content, input)
+    walker.within(run.script.clone(), |walker| {
+        walker.inner(name, |walker| {
+            walker.child(|walker| {
+                walker.state.positional = positional;
+                walker.state.set_script(Some(this));
+                let output = walker.code(content, input);
+                walker.run_traps();
+                output
+            })
         })
     })
+}
+
+fn has_shell_ending(name: &str) -> bool {
+    let ending = std::path::Path::new(name).extension().and_then(|ending| ending.to_str());
+    matches!(ending, None | Some("sh" | "bash" | "zsh"))
 }

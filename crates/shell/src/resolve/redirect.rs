@@ -1,5 +1,6 @@
 //! Redirections: what they open, where input comes from, and what ends up in files.
 
+use super::files::input_of;
 use super::typed::{is_own_input, is_terminal};
 use super::walk::Walker;
 use super::{Access, Input, Redirection};
@@ -66,7 +67,10 @@ impl Walker {
                     None if target.known().is_some_and(is_terminal) => Input::Inherited,
                     // What was the input stays it.
                     None if target.known().is_some_and(is_own_input) => input,
-                    None => Input::File,
+                    // What the agent wrote itself is as good as what it says here.
+                    None => {
+                        target.known().and_then(|path| input_of(self, path)).unwrap_or(Input::File)
+                    }
                 };
             }
             if let Some((last, others)) = accesses.split_last() {

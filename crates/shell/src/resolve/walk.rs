@@ -9,6 +9,7 @@ use super::parameter::World;
 use super::redirect::takes_output;
 use super::state::State;
 use super::{Access, Analysis, Command, Input, Surroundings, Unknown, Why};
+use crate::effects::Source;
 use crate::syntax::{
     self, Agreement, Assignment, CommandKind, Connective, Pipeline, Redirect, Script, Statement,
     Word,
@@ -34,6 +35,10 @@ pub(super) struct Walker {
     pub(super) world: World,
     pub(super) via: Vec<String>,
     pub(super) host: Option<Value>,
+    /// The file that is being followed.
+    pub(super) script: Option<Arc<Source>>,
+    /// How many files were read.
+    pub(super) files_read: u8,
     /// The command that is being run, as long as nothing else is noted: most run nothing else.
     pending: Option<Rc<Command>>,
     /// Commands that are being run and have run others, each with the place that is kept for it.
@@ -73,6 +78,8 @@ impl Walker {
             world: World::default(),
             via: Vec::new(),
             host: None,
+            script: None,
+            files_read: 0,
             pending: None,
             running: Vec::new(),
             traps: Vec::new(),
@@ -89,6 +96,11 @@ impl Walker {
 
     pub(super) fn unknown(&mut self, why: Why, text: &str) {
         const LONGEST: usize = 120;
+        // People run the scripts of a project every day; what one does for sure is told all the same.
+        let is_settled = self.script.as_ref().is_some_and(|script| script.is_settled);
+        if is_settled && why != Why::Endless {
+            return;
+        }
         let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
         let text = text.get(..end).unwrap_or_default().to_owned();
         let unknown = Unknown { why, text };
@@ -168,7 +180,10 @@ impl Walker {
             }
         }
         if value.has_unknown() {
-            self.unknown(Why::Code, &value.to_string());
+            // Where the script begins with what is known, what is not known is one of its words.
+            let is_word = !value.prefix().trim().is_empty();
+            let why = if is_word { Why::Opaque } else { Why::Code };
+            self.unknown(why, &value.to_string());
             if value.parts().len() == 1 {
                 return Value::unknown();
             }
@@ -442,6 +457,7 @@ impl Walker {
         command.directories = Arc::clone(&self.state.directories);
         command.via.clone_from(&self.via);
         command.host.clone_from(&self.host);
+        command.script.clone_from(&self.script);
         // Loops and rounds give the same one again and again.
         !self.out.commands.iter().enumerate().rev().take(8).any(|(at, other)| {
             let running = self.running.iter().find(|(place, _)| *place == at);

@@ -1,6 +1,7 @@
 //! Files that are read, written and deleted.
 
 use super::{Class, Judge, Level, sentence};
+use crate::effects::hosts::{Reach, reach};
 use crate::effects::location::ANYTHING;
 use crate::effects::{Effect, Kind, Location, Place, Target};
 use crate::watch::{Hit, Reason};
@@ -10,7 +11,15 @@ impl Judge<'_> {
         let Some((hit, spot)) = self.situation.watch().find(location, Reason::Secret) else {
             return;
         };
+        let hit = if hit == Hit::Around && effect.tree { Hit::At } else { hit };
         match hit {
+            // The project's own programs read its settings; what is sent on is another matter.
+            Hit::At if spot.is_env_file() && self.is_inside(location) => {
+                if self.sends_anywhere() {
+                    let sentence = sentence::sends_settings(&self.situation.shown(&location.text));
+                    self.note(effect, Class::Send, Level::Deny, sentence);
+                }
+            }
             Hit::At => {
                 let level = if effect.sure { Level::Deny } else { Level::Ask };
                 let sentence =
@@ -24,8 +33,45 @@ impl Judge<'_> {
                 let level = if sends { Level::Deny } else { Level::Ask };
                 self.note(effect, Class::Secret, level, sentence);
             }
-            Hit::Above => {}
+            Hit::Above | Hit::Around => {}
         }
+    }
+
+    /// True for all files of a language, at any depth of the project.
+    fn is_sources(&self, location: &Location) -> bool {
+        const SOURCES: &[&str] = &[
+            "py", "js", "ts", "tsx", "jsx", "rs", "go", "c", "h", "cc", "cpp", "hpp", "java", "kt",
+            "rb", "php", "swift", "cs", "scala", "ex", "hs", "ml", "vue", "svelte", "sql", "md",
+        ];
+        let Some((directory, name)) = location.text.rsplit_once('/').filter(|_| !location.exact)
+        else {
+            return false;
+        };
+        let is_deep = directory.ends_with("/**") || directory.ends_with(ANYTHING);
+        let ending = name.strip_prefix("*.").unwrap_or_default();
+        let root =
+            directory.trim_end_matches("/**").trim_end_matches(ANYTHING).trim_end_matches('/');
+        let is_root = root == "."
+            || root.is_empty()
+            || self.situation.workspaces.iter().any(|workspace| workspace == root);
+        is_deep && is_root && SOURCES.contains(&ending)
+    }
+
+    fn is_inside(&self, location: &Location) -> bool {
+        matches!(
+            self.situation.place(location),
+            Place::Inside | Place::Workspace | Place::Unknown | Place::Temporary
+        )
+    }
+
+    /// True if the call sends something to another machine.
+    fn sends_anywhere(&self) -> bool {
+        self.effects.list.iter().any(|effect| match &effect.target {
+            Target::Host(host) => {
+                effect.sends && !matches!(reach(host), Reach::Local | Reach::Configured)
+            }
+            _ => false,
+        })
     }
 
     pub(super) fn write(&mut self, effect: &Effect, location: &Location) {
@@ -67,7 +113,10 @@ impl Judge<'_> {
                     sentence::overwrites_device(&shown, &effect.by),
                 );
             }
-            Place::System if matches!(effect.by.as_str(), "truncate" | "shred") => {
+            Place::System
+                if matches!(effect.by.as_str(), "truncate" | "shred")
+                    && is_settings(&location.text) =>
+            {
                 let sentence = sentence::empties(&shown, &effect.by);
                 self.note(effect, Class::Destroy, Level::Deny, sentence);
             }
@@ -167,6 +216,10 @@ impl Judge<'_> {
                 sentence::writes_startup(&shown, spot.what),
             );
         }
+        if self.is_sources(location) {
+            let sentence = sentence::deletes_sources(&shown);
+            return self.note(effect, Class::Destroy, Level::Deny, sentence);
+        }
         match place {
             Place::Unknown if tree => {
                 let sentence = sentence::deletes_unknown(self.situation.text, &effect.by);
@@ -233,6 +286,13 @@ fn is_data(path: &str) -> bool {
     ]
     .iter()
     .any(|start| path.starts_with(start))
+}
+
+/// True for files of the system that are not data.
+fn is_settings(path: &str) -> bool {
+    ["/etc/", "/usr/", "/boot/", "/bin/", "/sbin/", "/lib"]
+        .iter()
+        .any(|start| path.starts_with(start))
 }
 
 /// True for directories in which people keep what only they have.

@@ -31,6 +31,10 @@ pub(super) fn deletes(path: &str, place: Place, tree: bool, by: &str) -> String 
     }
 }
 
+pub(super) fn deletes_sources(pattern: &str) -> String {
+    format!("This would delete every `{pattern}` of the project. Name the files that have to go.")
+}
+
 pub(super) fn deletes_secret(path: &str, what: &str) -> String {
     format!(
         "This would delete `{path}` ({what}), which cannot be made again. Ask the person to do it."
@@ -172,8 +176,29 @@ pub(super) fn sends_to_address(host: &str, by: &str) -> String {
     )
 }
 
+pub(super) fn goes_through(host: &str, by: &str) -> String {
+    if host.contains("$?") {
+        return format!(
+            "Cannot tell where `{by}` would go: its options are only known when it runs. Write them out."
+        );
+    }
+    format!(
+        "`{by}` would go through {host}, which can read and change what is sent and fetched. Ask the person whether that is meant."
+    )
+}
+
+pub(super) fn pushes_elsewhere(host: &str) -> String {
+    format!(
+        "This would push the repository to {host}, which is not one of the usual sites. Ask the person whether that is meant."
+    )
+}
+
 pub(super) fn sends_by_tool(host: &str, by: &str) -> String {
     format!("`{by}` would send data to {host}. Ask the person whether that is meant.")
+}
+
+pub(super) fn sends_settings(path: &str) -> String {
+    format!("This would send `{path}`, with the passwords in it, to another machine.")
 }
 
 pub(super) fn sends_environment() -> String {
@@ -336,6 +361,7 @@ pub(super) fn unknown(why: Why, text: &str) -> String {
         Why::TooMuch => "This is too long or nested too deep to be looked at. Split it up.".to_owned(),
         Why::Program => format!("Which program `{text}` is can only be told when it runs. Write its name out."),
         Why::Fetched => format!("This downloads code and runs it: {text}. Pin it in the project, or ask the person."),
+        Why::Remote => "This lets another machine run commands here.".to_owned(),
         Why::Typed => format!("This waits for {text}."),
         Why::Opaque => format!("What this code does cannot be told from its text: {text}."),
         Why::Code => format!("This runs code that nobody has seen: {text}. Save it to a file and look at it first."),

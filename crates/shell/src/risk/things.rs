@@ -1,6 +1,7 @@
 //! What is no file: accounts, services, databases, clusters.
 
 use super::{Class, Judge, Level, sentence};
+use crate::effects::hosts::{Reach, reach};
 use crate::effects::{Effect, Kind, Target};
 
 /// Services by which a machine is watched or protected.
@@ -51,7 +52,7 @@ const PROTECTS: &[&str] = &[
 /// True for the name of a service or process that watches or protects a machine.
 pub(crate) fn is_protector(name: &str) -> bool {
     PROTECTS.contains(&name.trim_end_matches(".service"))
-        || matches!(name, "systemd" | "init" | "launchd")
+        || matches!(name, "systemd" | "init" | "launchd" | "tollgate")
 }
 
 impl Judge<'_> {
@@ -91,7 +92,8 @@ impl Judge<'_> {
                 self.note(effect, Class::Tamper, Level::Ask, sentence::opens_firewall(by));
             }
             "power" => self.note(effect, Class::Tamper, Level::Deny, sentence::powers_off(by)),
-            "environment" => self.environment(effect),
+            "environment" => self.environment(effect, name),
+            "network" => self.route(effect, name),
             "setting" => self.setting(effect, name),
             "service" => self.service(effect, name),
             "credentials" => {
@@ -102,12 +104,41 @@ impl Judge<'_> {
     }
 
     /// A dump of the environment is only told to the model, unless it is sent on.
-    fn environment(&mut self, effect: &Effect) {
+    fn environment(&mut self, effect: &Effect, name: &str) {
         if effect.by != "env" && effect.kind == Kind::System && is_name(effect) {
             return self.note(effect, Class::Send, Level::Ask, sentence::sends_name(&effect.by));
         }
-        if self.effects.list.iter().any(|other| other.sends) {
+        // Printed, it stays here; sent, or made part of an address, it does not.
+        let is_part = ["$(env", "$(printenv", "`env", "`printenv", "$(gh auth token"]
+            .iter()
+            .any(|start| self.situation.text.contains(start));
+        let leaves = |other: &Effect| match &other.target {
+            Target::Host(host) => match reach(host) {
+                Reach::Local | Reach::Configured => false,
+                _ if !other.sends && !is_part => false,
+                // A token is for whom it is from.
+                _ => name != "token" || !(host == "github.com" || host.ends_with(".github.com")),
+            },
+            _ => false,
+        };
+        if self.effects.list.iter().any(leaves) {
             self.note(effect, Class::Send, Level::Deny, sentence::sends_environment());
+        }
+    }
+
+    /// Another machine on the way, and a repository that is pushed elsewhere.
+    fn route(&mut self, effect: &Effect, name: &str) {
+        if let Some(host) = name.strip_prefix("via ") {
+            if !matches!(reach(host), Reach::Local | Reach::Private) {
+                let sentence = sentence::goes_through(host, &effect.by);
+                self.note(effect, Class::Send, Level::Ask, sentence);
+            }
+        } else if let Some(host) = name.strip_prefix("push ") {
+            let pushes = |other: &Effect| other.sends && other.by.starts_with("git push");
+            if self.effects.list.iter().any(pushes) {
+                let sentence = sentence::pushes_elsewhere(host);
+                self.note(effect, Class::Send, Level::Ask, sentence);
+            }
         }
     }
 
@@ -134,7 +165,7 @@ impl Judge<'_> {
         let stops = ["stop", "disable", "mask", "kill", "unload", "bootout", "remove"];
         let verb = effect.by.rsplit(' ').next().unwrap_or("");
         if stops.contains(&verb)
-            && (PROTECTS.contains(&bare) || PROTECTS.iter().any(|known| name.contains(known)))
+            && (is_protector(bare) || PROTECTS.iter().any(|known| name.contains(known)))
         {
             return self.note(
                 effect,

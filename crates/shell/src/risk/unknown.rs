@@ -7,7 +7,10 @@ use crate::resolve::Why;
 impl Judge<'_> {
     /// True if the shell itself talks to another machine, which may say what to run.
     fn is_connected(&self) -> bool {
-        let connects = |effect: &Effect| effect.kind == Kind::Network && effect.by == "redirection";
+        let connects = |effect: &Effect| {
+            effect.kind == Kind::Network
+                && matches!(effect.by.as_str(), "redirection" | "dig" | "host" | "nslookup" | "nc")
+        };
         self.effects.list.iter().any(connects)
     }
 
@@ -15,6 +18,7 @@ impl Judge<'_> {
         for unknown in &self.effects.unknowns {
             let (class, level) = match unknown.why {
                 Why::Endless => (Class::Destroy, Level::Deny),
+                Why::Remote => (Class::Code, Level::Deny),
                 // What is typed later is looked at when it is typed.
                 Why::Typed | Why::Opaque => continue,
                 Why::Program if !self.is_connected() => continue,

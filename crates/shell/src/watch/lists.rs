@@ -13,6 +13,9 @@ const fn spot(
     Spot { reason, base, names, what }
 }
 
+/// Settings of a project with passwords in them: the project's own programs read them.
+pub(super) const ENV_FILE: &str = "the settings and passwords of a project";
+
 /// Directories of programs.
 pub(super) const ON_PATH: &str = "a program in a directory on PATH";
 pub(super) const OF_SYSTEM: &str = "a program of the system";
@@ -65,6 +68,7 @@ pub(super) static SPOTS: &[Spot] = spots! {
     Secret Home "wallets" {
         [".bitcoin" "**"] [".ethereum" "keystore" "**"] [".electrum" "wallets" "**"] [".config" "solana" "id.json"] [".monero" "**"] [".config" "Exodus" "**"]
     }
+    Secret Anywhere ENV_FILE { [".env"] [".env.local"] [".env.production"] [".env.prod"] [".env.staging"] [".env.development.local"] [".env.production.local"] }
     Secret Anywhere "wallets" { ["wallet.dat"] }
     Secret Home "shell history" {
         [".bash_history"] [".zsh_history"] [".sh_history"] [".local" "share" "fish" "fish_history"] [".histfile"] [".psql_history"] [".mysql_history"]
@@ -123,7 +127,7 @@ pub(super) static SPOTS: &[Spot] = spots! {
     Runs Root OF_SYSTEM { ["bin" "**"] ["sbin" "**"] ["usr" "bin" "**"] ["usr" "sbin" "**"] }
     Runs Root "where names of machines lead" { ["etc" "hosts"] ["etc" "resolv.conf"] ["etc" "hostname"] }
 
-    Runs Anywhere "a hook of git" { [".git" "hooks" "**"] [".githooks" "**"] [".husky" "**"] ["lefthook.yml"] ["lefthook.yaml"] [".lefthook.yml"] ["hooks" "pre-receive"] ["hooks" "post-receive"] ["hooks" "post-update"] }
+    Runs Anywhere "a hook of git" { [".git" "hooks" "**"] [".githooks" "**"] [".husky" "**"] [".pre-commit-config.yaml"] ["lefthook.yml"] ["lefthook.yaml"] [".lefthook.yml"] ["hooks" "pre-receive"] ["hooks" "post-receive"] ["hooks" "post-update"] }
     Runs Anywhere "git's settings, which can run programs" { [".git" "config"] [".git" "info" "attributes"] [".git" "modules" "**"] [".git" "commondir"] [".git" "objects" "info" "alternates"] }
     Runs Anywhere "a file that direnv runs" { [".envrc"] }
     Runs Anywhere "tasks that an editor runs" { [".vscode" "tasks.json"] [".vscode" "settings.json"] [".vscode" "launch.json"] [".idea" "runConfigurations" "**"] [".fleet" "run.json"] [".zed" "tasks.json"] [".exrc"] [".nvim.lua"] [".dir-locals.el"] [".gdbinit"] }

@@ -53,7 +53,7 @@ pub(super) fn shell(builder: &mut GlobalsBuilder) {
 pub(crate) fn commands(command: &str, directory: Option<&str>) -> View<'static> {
     let directory = directory.filter(|directory| directory.starts_with(['/', '~']));
     analysis(&if command.len() > LONGEST {
-        Analysis { commands: Vec::new(), unknowns: vec![too_much("a command of this length")] }
+        Analysis { unknowns: vec![too_much("a command of this length")], ..Analysis::default() }
     } else {
         analyze(command, &Surroundings { directory: directory.map(ToOwned::to_owned) })
     })

@@ -28,7 +28,7 @@ pub(crate) fn run(call: &mut Call<'_, '_>) {
         let read_only = fields.nth(1).is_some_and(|mode| mode.split(',').any(|word| word == "ro"));
         if source.starts_with(['/', '.', '~', '$']) {
             let kind = if read_only { Kind::Read } else { Kind::Write };
-            if source.starts_with("$?") || mount.known().is_none() {
+            if source.contains("$?") {
                 call.maybe(|call| {
                     call.pattern_in(kind, Arg::new(&crate::value::Value::unknown()), "", true);
                 });

@@ -29,7 +29,7 @@ pub(crate) fn curl(call: &mut Call<'_, '_>) {
         .chain(call.values_of(DELETE).iter().map(|to| reached(&to.text()).to_owned()))
         .collect();
     for host in through {
-        call.send(host);
+        call.goes_through(&host);
     }
     for &url in &urls {
         let text = url.text();
@@ -41,6 +41,9 @@ pub(crate) fn curl(call: &mut Call<'_, '_>) {
     }
     if urls.is_empty() && call.has(INPLACE) {
         call.connect("$?", true);
+        if call.is_given_input() {
+            call.goes_through("$?");
+        }
     }
     let deletes = call.value_of(FORCE).is_some_and(|verb| verb.is("DELETE"));
     for &url in &urls {
@@ -84,6 +87,10 @@ pub(crate) fn ssh(call: &mut Call<'_, '_>) {
     let sends = call.is_given_input();
     let text = host.text();
     call.connect(host_of(&text), sends);
+    // Others get in by way of a port that is opened there.
+    if call.command.argv.iter().any(|word| word.prefix().starts_with("-R")) {
+        call.thing(Thing::Firewall, "tunnel", false);
+    }
 }
 
 /// A question for a name goes to whoever serves its domain, and so does what the name is made of.

@@ -1,6 +1,7 @@
 //! The arguments of a call, as far as they are literals.
 
 use super::lexer::Token;
+use crate::effects::location;
 use crate::value::{Part, Value};
 
 /// An argument of a call.
@@ -71,19 +72,85 @@ fn argument(tokens: &[&Token]) -> Argument {
     }
 }
 
-/// Literals, joined; what stands between them is not known.
+/// Literals, joined, with the home where code asks for it; what else stands between them is not known.
 fn text_of(tokens: &[&Token]) -> Option<Value> {
     let mut value = Value::default();
     let mut any = false;
-    for token in tokens {
+    let mut joins = false;
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
         match token {
+            Token::Text(text) if value.is_empty() && text.prefix().starts_with('~') => {
+                value.append(&location::from_text(text.prefix()));
+                any = true;
+            }
             Token::Text(text) => {
                 value.append(text);
                 any = true;
             }
-            Token::Sign('+' | '.' | '(' | ')') => {}
+            // `require('os').homedir()`
+            Token::Name(name) if name == "require" => at += 3,
+            Token::Name(name) if is_home(name) => {
+                value.push(Part::Home);
+                any = true;
+            }
+            // `os.environ["HOME"]`, `getenv("HOME")`, `ENV.fetch('HOME')`
+            Token::Name(name) if reads_variable(name) => {
+                let named = tokens.get(at..).unwrap_or_default().iter().take(2);
+                let mut named = named.filter_map(|token| match token {
+                    Token::Text(text) => text.known(),
+                    _ => None,
+                });
+                let part =
+                    if named.next_back() == Some("HOME") { Part::Home } else { Part::Unknown };
+                any |= part == Part::Home;
+                value.push(part);
+                at += 2;
+            }
+            Token::Name(name) if is_path(name) => joins |= last(name) == "join",
+            Token::Sign(',') if joins => value.push_str("/"),
+            Token::Sign('+' | '.' | '(' | ')' | ']') => {}
             _ => value.push(Part::Unknown),
         }
     }
     any.then_some(value)
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit(['.', ':']).next().unwrap_or(name)
+}
+
+/// True for what stands for the home of a person.
+fn is_home(name: &str) -> bool {
+    matches!(last(name), "homedir" | "home_dir")
+        || name.ends_with("Path.home")
+        || name.ends_with("Dir.home")
+        || name.ends_with("env.HOME")
+}
+
+/// True for what reads a variable of the environment.
+fn reads_variable(name: &str) -> bool {
+    matches!(last(name), "environ" | "getenv" | "ENV" | "fetch" | "env")
+        && !name.contains("requests")
+}
+
+/// True for what makes a path of its arguments, or of a text.
+fn is_path(name: &str) -> bool {
+    matches!(
+        last(name),
+        "join"
+            | "expanduser"
+            | "Path"
+            | "PosixPath"
+            | "abspath"
+            | "realpath"
+            | "expand_path"
+            | "resolve"
+            | "str"
+            | "path"
+            | "os"
+            | "require"
+            | "joinpath"
+    )
 }

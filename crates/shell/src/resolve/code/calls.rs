@@ -305,6 +305,10 @@ pub(super) fn meaning(language: &str, name: &str) -> Option<Meaning> {
     if is_script && last == "exec" && name.starts_with("require") {
         return Some(Meaning::Runs);
     }
+    // Tasks of Ruby.
+    if language.starts_with("ruby") && name == "sh" {
+        return Some(Meaning::Runs);
+    }
     if is_script && name == "rm" {
         return Some(Meaning::DeletesTree);
     }

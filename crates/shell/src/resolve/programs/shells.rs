@@ -66,11 +66,11 @@ pub(super) fn shell(walker: &mut Walker, arguments: &[Value], input: &Input) -> 
     if named.is_some_and(is_terminal) {
         walker.typed_into("sh");
     }
-    let content = named.and_then(|path| walker.state.file(path)).cloned();
-    match content {
-        Some(content) => {
+    let run = named.and_then(|path| walker.run_file(path));
+    match run {
+        Some(run) => {
             let name = named.unwrap_or_default().to_owned();
-            Some(interpreted(walker, &name, &content, operands, input))
+            Some(interpreted(walker, &name, &run, operands, input))
         }
         None => Some(Value::unknown()),
     }

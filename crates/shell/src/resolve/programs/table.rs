@@ -4,7 +4,7 @@ use super::many::{fd, find, parallel, xargs};
 use super::shells::{crontab, env, runuser, scheduled, settings, shell, ssh, su};
 use super::tools::{
     connected, container, copied, download, editor, git, launcher, linked, mounted, piped,
-    searching, sed, socat, terminal, written,
+    searching, sed, socat, terminal, transferred, written,
 };
 use super::{Program, Run, Runs, nothing};
 
@@ -251,7 +251,8 @@ pub(super) static PROGRAMS: &[Program] = &[
     script(&["npx"], &["-c", "--call"], &["-p", "--package"], Runs::Rest { operands: 0 }),
     own(&["rg"], searching),
     own(&["tee", "sponge", "dd"], written),
-    own(&["scp", "sftp"], settings),
+    own(&["scp", "rsync", "aws", "gsutil"], transferred),
+    own(&["sftp"], settings),
     own(&["sed", "gsed"], sed),
     own(&["curl", "wget", "aria2c"], download),
     own(&["cp", "mv", "install"], copied),

@@ -4,6 +4,7 @@ use super::super::builtins::joined;
 use super::super::walk::Walker;
 use super::super::{Command, Input, Why};
 use super::options::{ends_cluster, mentions, options_end, value_of};
+use super::shells::settings;
 use crate::value::Value;
 
 /// Settings of git, and some of its options, are scripts.
@@ -332,7 +333,7 @@ pub(super) fn connected(walker: &mut Walker, arguments: &[Value], _: &Input) -> 
             || matches!(argument.known(), Some("-e" | "-c"))
     };
     if arguments.iter().any(runs) {
-        walker.unknown(Why::Code, "a program that another machine talks to");
+        walker.unknown(Why::Remote, "a program that another machine talks to");
     }
     None
 }
@@ -400,6 +401,33 @@ pub(super) fn download(walker: &mut Walker, arguments: &[Value], _: &Input) -> O
         }
     }
     None
+}
+
+/// A file that is copied from another machine may hold anything.
+pub(super) fn transferred(
+    walker: &mut Walker,
+    arguments: &[Value],
+    input: &Input,
+) -> Option<Value> {
+    let mut operands = arguments.iter().filter(|argument| !argument.prefix().starts_with('-'));
+    let target = operands.next_back();
+    let is_there = |from: &&Value| {
+        let text = from.prefix();
+        text.contains("://") || text.split_once(':').is_some_and(|(host, _)| !host.contains('/'))
+    };
+    if let (Some(from), Some(target)) =
+        (operands.next_back().filter(is_there), target.and_then(Value::known))
+    {
+        let name = base_name(from);
+        let name = name.known().unwrap_or_default();
+        let name = name.rsplit([':', '/']).next().unwrap_or(name);
+        walker.state.keep_file(target, Value::unknown());
+        walker
+            .state
+            .keep_file(&format!("{}/{name}", target.trim_end_matches('/')), Value::unknown());
+        walker.state.keep_file(name, Value::unknown());
+    }
+    settings(walker, arguments, input)
 }
 
 /// The last part of an address, or a path as it is.

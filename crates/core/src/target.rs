@@ -339,6 +339,10 @@ impl Target {
     }
 }
 
+/// The server of a call whose host does not say which server it is. Cursor is the one that does not.
+/// Rules that deny or ask hold there for tools of the same name, whatever the server.
+pub const UNNAMED_SERVER: &str = "mcp";
+
 /// What hosts put before a server and its tool where they make one word of both: most of them, and
 /// Gemini CLI and VS Code.
 const FUSED: &str = "mcp__";
@@ -357,8 +361,7 @@ pub(crate) fn fused_tools(word: &str) -> Vec<Key<'_>> {
     } else if let Some(rest) = word.strip_prefix(FUSED_SHORT) {
         splits(rest, "_")
     } else if let Some(tool) = word.strip_prefix("MCP:") {
-        // Cursor does not say which server it is.
-        vec![("mcp", tool)]
+        vec![(UNNAMED_SERVER, tool)]
     } else {
         let mut found = splits(word, "__");
         found.extend(splits(word, "___"));

@@ -144,6 +144,23 @@ fn a_servers_gate_holds_in_every_spelling() {
     }
 }
 
+/// Where a host does not say which server it is, what must not pass does not.
+#[test]
+fn a_server_that_is_not_named_may_be_any() {
+    for (text, strict) in [("mcp/push", true), ("mcp/pull", false), ("mcp/anything", false)] {
+        assert_eq!(decides(deny("git/push"), &call(text)), strict, "{text}");
+        assert_eq!(decides(deny("mcp__git__push"), &call(text)), strict, "{text}");
+        assert!(decides(deny("git/*"), &call(text)), "{text}");
+        assert!(!decides(allow("git/push"), &call(text)), "{text}");
+        assert!(!decides(allow("git/*"), &call(text)), "{text}");
+    }
+    let policies = Policies::builder().rule(deny("git/push")).servers([]).build().unwrap();
+    let runner = Runner::builder().policies(policies).build().unwrap();
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let outcome = futures_of(runner.dispatch(&operation, ToolPre::from(call("mcp/push"))));
+    assert_eq!(outcome.record.decision, Word::Deny);
+}
+
 #[test]
 fn what_cannot_be_a_name_is_refused() {
     for (name, part) in [

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use super::rule::{Effect, Rule};
 use super::{McpServer, Policies};
 use crate::event::ToolCall;
-use crate::target::{Loose, Names, Target, Targets, loose_server, loose_tool};
+use crate::target::{Key, Loose, Names, Target, Targets, UNNAMED_SERVER, loose_server, loose_tool};
 
 /// What follows when no rule applies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -256,10 +256,21 @@ impl Compiled {
         if rule.target == Target::Any {
             self.any.push(place);
         }
+        // What must not pass must not pass where the server is not known.
+        let is_strict = rule.effect != Effect::Allow && names == Names::OfTheTable;
+        let unnamed = loose_server(UNNAMED_SERVER);
+        let also = |server: &str| is_strict && loose_server(server) != unnamed;
         if let Some(server) = rule.target.whole_server(names) {
+            if also(server) {
+                self.servers.entry(unnamed.clone()).or_default().push(place);
+            }
             self.servers.entry(loose_server(server)).or_default().push(place);
         }
         for key in rule.target.keys(names) {
+            let unnamed = Key { server: Some(UNNAMED_SERVER), name: key.name };
+            if key.server.is_some_and(also) && self.exact.entry(unnamed).last() != Some(&place) {
+                self.exact.entry(unnamed).push(place);
+            }
             self.exact.entry(key).push(place);
         }
     }

@@ -15,7 +15,7 @@ use crate::matcher::Matcher;
 use crate::registry::Registration;
 use crate::runner::within;
 use crate::runtime::Runtime;
-use crate::target::{Key, Subject, Target, loose_server};
+use crate::target::{Key, Names, Subject, Target, UNNAMED_SERVER, loose_server};
 use crate::verdict::{Gate, Level};
 
 /// Why a call was let through or not.
@@ -153,7 +153,16 @@ impl Compiled {
         let rules = self.rules.iter().map(|labelled| labelled.rule.target.clone());
         let gates = self.gates.values().flatten();
         let gates = gates.map(|gate| Target::Server(gate.server.clone()));
-        Matcher::Targets(rules.chain(gates).collect())
+        // Which of the rules hold where the server is not known is looked up when such a call comes.
+        let of_servers = |labelled: &Labelled| {
+            let target = &labelled.rule.target;
+            labelled.rule.effect != Effect::Allow
+                && (target.whole_server(Names::OfTheTable).is_some()
+                    || target.keys(Names::OfTheTable).iter().any(|key| key.server.is_some()))
+        };
+        let unnamed = self.rules.iter().any(of_servers);
+        let unnamed = unnamed.then(|| Target::Server(UNNAMED_SERVER.to_owned()));
+        Matcher::Targets(rules.chain(gates).chain(unnamed).collect())
     }
 
     /// What is said about a call where nothing has to be waited for: by far the most calls, and

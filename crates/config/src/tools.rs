@@ -187,6 +187,7 @@ pub(crate) fn near(name: &str) -> Option<&'static str> {
         (mask ^ known.mask).count_ones() as usize <= 2 * allowed
             && known.letters.len().abs_diff(own.len()) <= allowed
             && known.letters.as_bytes().first() == own.as_bytes().first()
+            && !known.may_be_another(name, &own)
     });
     let distances = candidates.map(|known| {
         // Of several that are as near, the one of the table, which comes first.
@@ -208,6 +209,17 @@ impl Known {
         let letters = letters(name);
         let mask = mask(&letters);
         Self { name, letters, mask }
+    }
+
+    /// True if a name that is near to this one is as likely a word of its own: `execute` beside
+    /// `Execute`, `tasks` beside `task`.
+    fn may_be_another(&self, name: &str, letters: &str) -> bool {
+        if has_words(self.name) {
+            return false;
+        }
+        let is_lower = |name: &str| !name.contains(char::is_uppercase);
+        let ending = letters.strip_prefix(&*self.letters);
+        is_lower(name) && !is_lower(self.name) || matches!(ending, Some("s" | "es" | "d" | "ed"))
     }
 }
 

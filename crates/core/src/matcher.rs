@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) use expression::{Expression, ExpressionSet};
 pub(crate) use plain::{Piece, Rest};
 
-use crate::target::{Key, Subject, Target, fused, plain};
+use crate::target::{Key, Subject, Target, UNNAMED_SERVER, fused, plain};
 
 /// What words for servers' tools begin with, whatever the host.
 const FUSED: &str = "mcp_";
@@ -121,11 +121,14 @@ impl fmt::Display for Matcher {
             Self::All => f.write_str("*"),
             Self::Targets(targets) => {
                 const SHOWN: usize = 5;
-                for (place, target) in targets.iter().take(SHOWN).enumerate() {
+                // What rules add for calls whose server is not known is not what anybody wrote.
+                let added = |target: &&Target| matches!(target, Target::Server(server) if server == UNNAMED_SERVER);
+                let written = || targets.iter().filter(|target| !added(target));
+                for (place, target) in written().take(SHOWN).enumerate() {
                     let separator = if place > 0 { ", " } else { "" };
                     write!(f, "{separator}{target}")?;
                 }
-                match targets.len().saturating_sub(SHOWN) {
+                match written().count().saturating_sub(SHOWN) {
                     0 => Ok(()),
                     more => write!(f, " and {more} more"),
                 }
@@ -199,7 +202,7 @@ impl Pattern {
         dot: &str,
     ) -> Result<Self, PatternError> {
         let own = form(text)?;
-        let names_server = text.contains('/') || text.contains(FUSED);
+        let names_server = text.contains('/') || has_fused(text);
         // Between brackets a `-` is a range.
         let plain = (names_server && !text.contains('[') && text.contains(['-', '.']))
             .then(|| text.replace(dot, "_").replace(r"\-", "_").replace('-', "_"))
@@ -225,7 +228,7 @@ impl Pattern {
     /// Whether some fused name may match.
     fn may_be_fused(&self) -> bool {
         let alike = |text: &str| text.starts_with(FUSED) || FUSED.starts_with(text);
-        self.text.contains(FUSED)
+        has_fused(&self.text)
             || self.mcp == McpNames::Fused
                 && match &self.form {
                     Form::Plain(pieces) => pieces.iter().any(|piece| match piece {
@@ -269,6 +272,13 @@ impl Pattern {
                 || matches!(self.mcp, McpNames::Through(tool) if of_server && self.matches_text(tool))
         })
     }
+}
+
+/// True if a pattern has a word for a server's tool in it.
+fn has_fused(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(FUSED)
+        .any(|(at, _)| !text.get(..at).is_some_and(|before| before.ends_with(is_word)))
 }
 
 impl Form {

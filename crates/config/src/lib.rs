@@ -5,6 +5,7 @@
 //! * [`layers`], [`trust`]: where files are looked for, and whether they may run;
 //! * [`settings`], [`guard`]: what `config.toml` says, and the hook that keeps agents from all this;
 //! * [`script`]: what runs scripts, and is plugged in;
+//! * [`tools`]: what is said about names of tools in rules, matchers and conditions;
 //! * [`convert`]: files of one system as those of another;
 //! * [`load`], [`hooks`]: from files to hooks in force, and again on request.
 
@@ -22,4 +23,5 @@ mod read;
 pub mod script;
 pub mod settings;
 pub mod source;
+pub mod tools;
 pub mod trust;

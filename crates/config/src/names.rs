@@ -1,10 +1,4 @@
-//! Names that people use, and the names they mean.
-
-use std::sync::LazyLock;
-
-use hashbrown::HashMap;
-use smallvec::SmallVec;
-use tollgate_core::tools;
+//! Names that people use, and the names they mean. Those of tools are in [`crate::tools`].
 
 /// The known name that is nearest to one that is not known, where it is near enough to be meant.
 /// Case and separators do not count.
@@ -42,7 +36,7 @@ pub(crate) struct Foreign {
     pub(crate) antigravity: Option<&'static str>,
     /// Polytoken's name for it.
     pub(crate) polytoken: Option<&'static str>,
-    /// AI Harness's name for it. Tools have none: there they are called as anybody likes.
+    /// AI Harness's name for it.
     pub(crate) harness: Option<&'static str>,
 }
 
@@ -126,46 +120,6 @@ pub(crate) static EVENTS: &[Foreign] = foreign! {
     "post_turn" "the Antigravity SDK" "Stop" "stop" "turn.end";
 };
 
-/// Tools of other systems.
-pub(crate) static TOOLS: &[Foreign] = foreign! {
-    "Bash" "Claude Code" "run_command" "shell_exec";
-    "Read" "Claude Code" "view_file" "file_read";
-    "Write" "Claude Code" "write_to_file" "file_write";
-    "Edit" "Claude Code" "replace_file_content" "file_edit_*";
-    "MultiEdit" "Claude Code" "multi_replace_file_content" "file_edit_*";
-    "NotebookEdit" "Claude Code" "replace_file_content" "file_edit_*";
-    "Glob" "Claude Code" "find_by_name" _;
-    "Grep" "Claude Code" "grep_search" _;
-    "LS" "Claude Code" "list_dir" _;
-    "WebFetch" "Claude Code" "read_url_content" "web_fetch";
-    "WebSearch" "Claude Code" "search_web" _;
-    "Task" "Claude Code" "invoke_subagent" _;
-    "TodoWrite" "Claude Code" _ _;
-    "AskUserQuestion" "Claude Code" "ask_question" _;
-    "run_shell_command" "Gemini CLI" "run_command" "shell_exec";
-    "read_file" "Gemini CLI" "view_file" "file_read";
-    "write_file" "Gemini CLI" "write_to_file" "file_write";
-    "replace" "Gemini CLI" "replace_file_content" "file_edit_*";
-    "search_file_content" "Gemini CLI" "grep_search" _;
-    "web_fetch" "Gemini CLI" "read_url_content" _;
-    "google_web_search" "Gemini CLI" "search_web" _;
-    "Execute" "Droid" "run_command" "shell_exec";
-    "ApplyPatch" "Droid" "replace_file_content" "file_edit_*";
-    "apply_patch" "Codex" "replace_file_content" "file_edit_*";
-    "shell" "Codex" "run_command" "shell_exec";
-    "execute_command" "Cline" "run_command" "shell_exec";
-    "run_commands" "Cline" "run_command" "shell_exec";
-    "write_to_file" "Antigravity" _ "file_write";
-    "replace_file_content" "Antigravity" _ "file_edit_*";
-    "run_command" "Antigravity" _ "shell_exec";
-    "view_file" "Antigravity" _ "file_read";
-    "read_url_content" "Antigravity" _ "web_fetch";
-    "shell_exec" "Polytoken" "run_command" _;
-    "file_read" "Polytoken" "view_file" _;
-    "file_write" "Polytoken" "write_to_file" _;
-    "file_edit_search_replace" "Polytoken" "replace_file_content" _;
-};
-
 /// The entry of a name.
 pub(crate) fn foreign(table: &'static [Foreign], name: &str) -> Option<&'static Foreign> {
     table.iter().find(|entry| entry.name == name)
@@ -179,42 +133,6 @@ pub(crate) fn foreign_event(name: &str, own: &[&str]) -> Option<&'static Foreign
         }
         EVENTS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
     })
-}
-
-/// The entry of a tool's name.
-pub(crate) fn foreign_tool(name: &str) -> Option<&'static Foreign> {
-    static BY_NAME: LazyLock<HashMap<&str, &Foreign>> =
-        LazyLock::new(|| TOOLS.iter().map(|entry| (entry.name, entry)).collect());
-    BY_NAME.get(name).copied()
-}
-
-/// The tool of the table whose name is nearest to one that is not known.
-///
-/// A file may name a thousand tools that are none of the table's, so what cannot be near is not
-/// compared: what begins and ends otherwise, is of another length, or has too many letters that
-/// the other has not.
-pub(crate) fn nearest_tool(name: &str) -> Option<&'static str> {
-    static TABLE: LazyLock<Vec<(u32, &str)>> =
-        LazyLock::new(|| tools::TABLE.iter().map(|tool| (letters(tool.name), tool.name)).collect());
-    let allowed = allowed(name.len());
-    let own = letters(name);
-    let same = |one: Option<&u8>, other: Option<&u8>| {
-        one.map(u8::to_ascii_lowercase) == other.map(u8::to_ascii_lowercase)
-    };
-    let (first, last) = (name.as_bytes().first(), name.as_bytes().last());
-    let near = TABLE.iter().filter(|(letters, tool)| {
-        (own ^ letters).count_ones() as usize <= 2 * allowed
-            && tool.len().abs_diff(name.len()) <= allowed + 2
-            && (same(first, tool.as_bytes().first()) || same(last, tool.as_bytes().last()))
-    });
-    let near: SmallVec<[&str; 4]> = near.map(|(_, name)| *name).collect();
-    if near.is_empty() { None } else { nearest(name, &near) }
-}
-
-/// Which letters a name has, a bit each.
-fn letters(name: &str) -> u32 {
-    let letters = name.bytes().filter(u8::is_ascii_alphabetic);
-    letters.fold(0, |bits, byte| bits | 1 << (byte.to_ascii_lowercase() - b'a'))
 }
 
 /// How many letters may be wrong in a name of some length.

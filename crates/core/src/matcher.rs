@@ -9,7 +9,10 @@ use std::sync::Arc;
 pub(crate) use expression::{Expression, ExpressionSet};
 pub(crate) use plain::{Piece, Rest};
 
-use crate::target::{Subject, Target};
+use crate::target::{Key, Subject, Target, UNNAMED_SERVER, fused, plain};
+
+/// What words for servers' tools begin with, whatever the host.
+const FUSED: &str = "mcp_";
 
 /// Which subjects a hook asks for. Compiled when it is registered, never when it is asked.
 #[derive(Debug, Clone, Default)]
@@ -112,26 +115,20 @@ pub enum McpNames {
     Through(&'static str),
 }
 
-/// What fused names begin with, and what is between their parts.
-const FUSED: &str = "mcp__";
-const BETWEEN: &str = "__";
-
-/// The fused name of a server's tool.
-pub(crate) fn fused(server: &str, tool: &str) -> String {
-    [FUSED, server, BETWEEN, tool].concat()
-}
-
 impl fmt::Display for Matcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("*"),
             Self::Targets(targets) => {
                 const SHOWN: usize = 5;
-                for (place, target) in targets.iter().take(SHOWN).enumerate() {
+                // What rules add for calls whose server is not known is not what anybody wrote.
+                let added = |target: &&Target| matches!(target, Target::Server(server) if server == UNNAMED_SERVER);
+                let written = || targets.iter().filter(|target| !added(target));
+                for (place, target) in written().take(SHOWN).enumerate() {
                     let separator = if place > 0 { ", " } else { "" };
                     write!(f, "{separator}{target}")?;
                 }
-                match targets.len().saturating_sub(SHOWN) {
+                match written().count().saturating_sub(SHOWN) {
                     0 => Ok(()),
                     more => write!(f, " and {more} more"),
                 }
@@ -154,11 +151,16 @@ pub struct PatternError {
 }
 
 /// A compiled pattern. It matches a subject from end to end; an MCP tool is matched as
-/// `server/tool`.
+/// `server/tool`, and as `mcp__server__tool` by a pattern with `mcp_` in it.
+///
+/// A pattern with the name of a server in it matches that server in the spelling of every host:
+/// `my-server/.*` also matches the tools of `my_server`, which is what Codex makes of it.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
     form: Form,
+    /// The same in the spelling of hosts that replace `-` and `.`, where that is another.
+    plain: Option<Form>,
     mcp: McpNames,
 }
 
@@ -173,20 +175,40 @@ pub(crate) enum Form {
 impl Pattern {
     /// A regular expression.
     pub fn regex(text: &str) -> Result<Self, PatternError> {
-        let form = match plain::of_regex(text) {
-            Some(pieces) => Form::Plain(pieces),
-            None => Form::Expression(Expression::of_regex(text)?),
+        let form = |text: &str| {
+            Ok(match plain::of_regex(text) {
+                Some(pieces) => Form::Plain(pieces),
+                None => Form::Expression(Expression::of_regex(text)?),
+            })
         };
-        Ok(Self { text: text.to_owned(), form, mcp: McpNames::default() })
+        Self::new(text, form, r"\.")
     }
 
     /// A glob.
     pub fn glob(text: &str) -> Result<Self, PatternError> {
-        let form = match plain::of_glob(text) {
-            Some(pieces) => Form::Plain(pieces),
-            None => Form::Expression(Expression::of_glob(text)?),
+        let form = |text: &str| {
+            Ok(match plain::of_glob(text) {
+                Some(pieces) => Form::Plain(pieces),
+                None => Form::Expression(Expression::of_glob(text)?),
+            })
         };
-        Ok(Self { text: text.to_owned(), form, mcp: McpNames::default() })
+        Self::new(text, form, ".")
+    }
+
+    /// `dot` is how a pattern of this sort has a `.` in it.
+    fn new(
+        text: &str,
+        form: impl Fn(&str) -> Result<Form, PatternError>,
+        dot: &str,
+    ) -> Result<Self, PatternError> {
+        let own = form(text)?;
+        let names_server = text.contains('/') || has_fused(text);
+        // Between brackets a `-` is a range.
+        let plain = (names_server && !text.contains('[') && text.contains(['-', '.']))
+            .then(|| text.replace(dot, "_").replace(r"\-", "_").replace('-', "_"))
+            .filter(|plain| plain != text)
+            .and_then(|plain| form(&plain).ok());
+        Ok(Self { text: text.to_owned(), form: own, plain, mcp: McpNames::default() })
     }
 
     pub(crate) fn form(&self) -> &Form {
@@ -197,36 +219,74 @@ impl Pattern {
         self.mcp
     }
 
-    /// Whether some fused name may match. Most patterns are about the agent's own tools, and are
-    /// not tried on the names of servers' tools.
-    pub(crate) fn may_be_fused(&self) -> bool {
+    /// True if it has to be tried on what hosts call a server's tool, beside `server/tool`. Most
+    /// patterns are about the agent's own tools, and are not.
+    pub(crate) fn has_other_spellings(&self) -> bool {
+        self.plain.is_some() || self.may_be_fused()
+    }
+
+    /// Whether some fused name may match.
+    fn may_be_fused(&self) -> bool {
         let alike = |text: &str| text.starts_with(FUSED) || FUSED.starts_with(text);
-        match &self.form {
-            Form::Plain(pieces) => pieces.iter().any(|piece| match piece {
-                Piece::Everything | Piece::Suffix(..) => true,
-                Piece::Name(text) | Piece::Prefix(text, _) => alike(text),
-            }),
-            Form::Expression(_) => true,
-        }
+        has_fused(&self.text)
+            || self.mcp == McpNames::Fused
+                && match &self.form {
+                    Form::Plain(pieces) => pieces.iter().any(|piece| match piece {
+                        Piece::Everything | Piece::Suffix(..) => true,
+                        Piece::Name(text) | Piece::Prefix(text, _) => alike(text),
+                    }),
+                    Form::Expression(_) => true,
+                }
     }
 
     pub(crate) fn matches_text(&self, text: &str) -> bool {
-        match &self.form {
-            Form::Plain(pieces) => pieces.iter().any(|piece| piece.matches(text)),
-            Form::Expression(expression) => expression.matches(text),
-        }
+        self.form.matches(text)
+    }
+
+    /// True if it matches a text that names a server's tool in the spelling of some host.
+    fn matches_spelling(&self, text: &str) -> bool {
+        let other = plain(text);
+        let other = other.as_deref().unwrap_or(text);
+        self.form.matches(text)
+            || self.form.matches(other)
+            || self.plain.as_ref().is_some_and(|form| form.matches(other))
+    }
+
+    /// True if it matches a tool in a spelling that its name does not have: that of another host for
+    /// a server's tool, or for one word that may be such a tool.
+    pub(crate) fn matches_other_spelling(&self, key: Key<'_>) -> bool {
+        let Some(server) = key.server else {
+            return key.name.starts_with(FUSED) && self.matches_spelling(key.name);
+        };
+        self.matches_spelling(&key.text())
+            || self.may_be_fused()
+                && fused(server, key.name).iter().any(|word| self.matches_spelling(word))
     }
 
     /// Whether it matches.
     pub fn matches(&self, subject: Subject<'_>) -> bool {
         subject.keys().any(|key| {
+            let of_server = key.server.is_some();
             self.matches_text(&key.text())
-                || key.server.is_some_and(|server| match self.mcp {
-                    McpNames::Path => false,
-                    McpNames::Fused => self.matches_text(&fused(server, key.name)),
-                    McpNames::Through(tool) => self.matches_text(tool),
-                })
+                || (of_server || self.has_other_spellings()) && self.matches_other_spelling(key)
+                || matches!(self.mcp, McpNames::Through(tool) if of_server && self.matches_text(tool))
         })
+    }
+}
+
+/// True if a pattern has a word for a server's tool in it.
+fn has_fused(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(FUSED)
+        .any(|(at, _)| !text.get(..at).is_some_and(|before| before.ends_with(is_word)))
+}
+
+impl Form {
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Plain(pieces) => pieces.iter().any(|piece| piece.matches(text)),
+            Self::Expression(expression) => expression.matches(text),
+        }
     }
 }
 

@@ -26,6 +26,7 @@
 
 mod chain;
 mod index;
+mod parts;
 mod patterns;
 
 use std::fmt;

@@ -80,7 +80,10 @@ impl Runner {
         async move {
             let inner = &*self.inner;
             let hooks = inner.hooks.peek();
-            if inner.is_quiet(E::KIND) && E::chain(&hooks.chains).entries().is_empty() {
+            let no_tool = event.tool_call().filter(|_| E::KIND == Kind::ToolPre);
+            let no_tool = no_tool.and_then(run::no_tool);
+            let is_quiet = inner.is_quiet(E::KIND) && no_tool.is_none();
+            if is_quiet && E::chain(&hooks.chains).entries().is_empty() {
                 return Outcome::untouched(event, hooks.version, None);
             }
             let unfinished =
@@ -90,13 +93,16 @@ impl Runner {
 
             // 1. Match and 2. order: a look-up, whose result is in order.
             let matched = chain.matching(&event);
-            if inner.is_quiet(E::KIND) && run::nobody(chain, &matched, &event) {
+            if is_quiet && run::nobody(chain, &matched, &event) {
                 drop(matched);
                 return Outcome::untouched(event, hooks.version, Some(hooks));
             }
 
             // 3. Dispatch.
             let mut run = Run::new(inner, cx, chain, &hooks, &matched, event);
+            if let Some(reason) = no_tool {
+                run.refuse(reason);
+            }
             for place in &matched.hooks {
                 if !run.ended() {
                     run.ask(*place).await;

@@ -1,10 +1,10 @@
 //! Which tool: the names that hooks and policies match, compiled so that a look-up is one hash.
 
 use std::borrow::Cow;
-use std::hash::{Hash, Hasher};
 
-use hashbrown::{Equivalent, HashMap};
+use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::event::ToolCall;
 use crate::tools;
@@ -31,26 +31,35 @@ impl Reading {
     /// assert_eq!(readings.iter().map(read).collect::<Vec<_>>(), ["a | b__c", "a__b | c"]);
     /// ```
     pub fn all_of(name: &str, separator: &str) -> Vec<Self> {
-        // No server and no tool has a longer name; without a bound, a name of nothing but
-        // separators would take memory by its square.
-        const LONGEST: usize = 256;
-        if separator.is_empty() || name.len() > 2 * LONGEST + separator.len() {
-            return Vec::new();
-        }
-        let mut readings = Vec::new();
-        let mut from = 0;
-        // Overlapping separators (`a___b`) are splits too, so the search moves on by one character.
-        while let Some(at) = name.get(from..).and_then(|rest| rest.find(separator)) {
-            let at = from + at;
-            let (server, rest) = name.split_at(at);
-            let tool = rest.get(separator.len()..).unwrap_or_default();
-            if !server.is_empty() && !tool.is_empty() {
-                readings.push(Self { server: server.to_owned(), tool: tool.to_owned() });
-            }
-            from = at + rest.chars().next().map_or(1, char::len_utf8);
-        }
-        readings
+        let reading = |(server, tool): (&str, &str)| Self {
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+        };
+        splits(name, separator).into_iter().map(reading).collect()
     }
+}
+
+/// Every two parts with `separator` between them that make up `name`, neither of them empty.
+fn splits<'n>(name: &'n str, separator: &str) -> Vec<(&'n str, &'n str)> {
+    // No server and no tool has a longer name; without a bound, a name of nothing but separators
+    // would take memory by its square.
+    const LONGEST: usize = 256;
+    if separator.is_empty() || name.len() > 2 * LONGEST + separator.len() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut from = 0;
+    // Overlapping separators (`a___b`) are splits too, so the search moves on by one character.
+    while let Some(at) = name.get(from..).and_then(|rest| rest.find(separator)) {
+        let at = from + at;
+        let (server, rest) = name.split_at(at);
+        let tool = rest.get(separator.len()..).unwrap_or_default();
+        if !server.is_empty() && !tool.is_empty() {
+            found.push((server, tool));
+        }
+        from = at + rest.chars().next().map_or(1, char::len_utf8);
+    }
+    found
 }
 
 /// What matchers look at: a tool with its server, or another name that an event goes by.
@@ -111,7 +120,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A server and a name, owned: the key of [`Targets`].
+/// A server and a name, owned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnedKey {
     server: Option<Box<str>>,
@@ -119,19 +128,8 @@ pub(crate) struct OwnedKey {
 }
 
 impl OwnedKey {
-    fn borrow(&self) -> Key<'_> {
-        Key { server: self.server.as_deref(), name: &self.name }
-    }
-
     pub(crate) fn is(&self, key: Key<'_>) -> bool {
-        self.borrow() == key
-    }
-}
-
-// The same hash as the borrowed form has, which is what lets one be looked up by the other.
-impl Hash for OwnedKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.borrow().hash(state);
+        self.server.as_deref() == key.server && *self.name == *key.name
     }
 }
 
@@ -141,28 +139,68 @@ impl From<Key<'_>> for OwnedKey {
     }
 }
 
-impl Equivalent<OwnedKey> for Key<'_> {
-    fn equivalent(&self, key: &OwnedKey) -> bool {
-        *self == key.borrow()
-    }
+/// A name of a server or its tool in the one form in which all hosts' spellings are equal.
+pub(crate) type Loose = SmallVec<[u8; 64]>;
+
+/// A server's name in the one form of all its spellings. Hosts put the server into the name of its
+/// tools, and replace what such a name may not have: `my-server` is `my_server` to Codex. Some
+/// write it in lower case.
+pub(crate) fn loose_server(server: &str) -> Loose {
+    replaced(server).map(|byte| byte.to_ascii_lowercase()).collect()
 }
 
-/// A map by exact server and name.
+/// As [`loose_server`], for a server's tool, whose case counts.
+pub(crate) fn loose_tool(tool: &str) -> Loose {
+    replaced(tool).collect()
+}
+
+/// A text with `_` for each character that some host replaces.
+fn replaced(text: &str) -> impl Iterator<Item = u8> {
+    // The bytes behind the first one of a character are a part of it.
+    let first = text.bytes().filter(|byte| !(0x80..0xc0).contains(byte));
+    first.map(|byte| if byte.is_ascii_alphanumeric() { byte } else { b'_' })
+}
+
+/// A text as patterns see it in the spelling of the strictest host; none where that is the text.
+pub(crate) fn plain(text: &str) -> Option<String> {
+    let kept = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '/';
+    if text.chars().all(kept) {
+        return None;
+    }
+    Some(text.chars().map(|c| if kept(c) { c } else { '_' }).collect())
+}
+
+/// A map by server and name: the agent's own tools by their exact names, tools of servers by any
+/// spelling.
 #[derive(Debug, Clone)]
 pub(crate) struct Targets<V> {
-    map: HashMap<OwnedKey, V>,
+    own: HashMap<String, V>,
+    /// By the server and the tool with a `/` between them, which neither has in this form.
+    served: HashMap<Loose, V>,
 }
 
 impl<V> Default for Targets<V> {
     fn default() -> Self {
-        Self { map: HashMap::new() }
+        Self { own: HashMap::new(), served: HashMap::new() }
     }
+}
+
+fn served(server: &str, tool: &str) -> Loose {
+    let mut key = loose_server(server);
+    key.push(b'/');
+    key.extend(replaced(tool));
+    key
 }
 
 impl<V> Targets<V> {
     pub(crate) fn get(&self, key: Key<'_>) -> Option<&V> {
         // The common agent has no exact rule at all for most of its tools.
-        if self.map.is_empty() { None } else { self.map.get(&key) }
+        match key.server {
+            None if self.own.is_empty() => None,
+            None => self.own.get(key.name),
+            Some(_) if self.served.is_empty() => None,
+            Some(server) => self.served.get(&served(server, key.name)),
+        }
     }
 
     /// The value at `key`, made where there is none.
@@ -170,11 +208,14 @@ impl<V> Targets<V> {
     where
         V: Default,
     {
-        self.map.entry(OwnedKey::from(key)).or_default()
+        match key.server {
+            None => self.own.entry_ref(key.name).or_default(),
+            Some(server) => self.served.entry(served(server, key.name)).or_default(),
+        }
     }
 
     pub(crate) fn reserve(&mut self, more: usize) {
-        self.map.reserve(more);
+        self.own.reserve(more);
     }
 }
 
@@ -185,7 +226,10 @@ pub enum Target {
     Any,
     /// Every tool of a server.
     Server(String),
-    /// The agent's own tool of this name, or of another name the tool table has for it.
+    /// The agent's own tool of this name, of another name the tool table has for it, or of the
+    /// name a host has for it (`Bash`). A server's tool where the name is one that hosts make of
+    /// both: `mcp__server__tool`, `mcp_server_tool`, `server__tool`; and all tools of a server:
+    /// `mcp__server`, `mcp__server__*`.
     Tool(String),
     /// A server's tool.
     Mcp {
@@ -200,7 +244,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Reads `*`, `server/*`, `server/tool` or a tool's name.
+    /// Reads `*`, `server/*`, `server/tool` or a tool's name, which may be a host's name for it.
     pub fn parse(text: &str) -> Self {
         if text == "*" {
             Self::Any
@@ -211,13 +255,14 @@ impl Target {
         }
     }
 
-    /// Whether no tool can be called so: a name with a `*` in it, or none at all. Tools do not
-    /// have such names, so whoever writes one has another pattern in mind.
+    /// True if no tool can be called so: a name with a `*` in it, or an empty one. The author of
+    /// such a name has another pattern in mind.
     pub(crate) fn means_nothing(&self) -> bool {
         let odd = |name: &str| name.is_empty() || name.contains('*');
         match self {
             Self::Any => false,
-            Self::Tool(name) | Self::Server(name) => odd(name),
+            Self::Tool(name) => odd(fused_server(name).unwrap_or(name)),
+            Self::Server(name) => odd(name),
             Self::Mcp { server, tool } => odd(server) || odd(tool),
             Self::Written(text) => {
                 let text = text.strip_suffix("/*").unwrap_or(text);
@@ -226,13 +271,27 @@ impl Target {
         }
     }
 
+    /// Why it cannot be the name of a tool of the agent, and what to write instead.
+    pub(crate) fn no_name(&self) -> Option<&'static str> {
+        let Self::Tool(name) = self else { return None };
+        if name.contains('(') {
+            return Some("name the tool alone, and say which of its calls in a condition");
+        }
+        if name.contains(['|', ',', ';']) {
+            return Some("write a rule for each tool");
+        }
+        let is_odd =
+            |c: char| c.is_whitespace() || c.is_control() || "^$\\?[]{})\"'`<>".contains(c);
+        name.contains(is_odd).then_some("write the name of one tool, without a pattern")
+    }
+
     /// How specific it is; a lower scope is looked at first.
-    pub(crate) fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self, names: Names) -> Scope {
         match self {
             Self::Any => Scope::Any,
-            Self::Server(_) => Scope::Server,
+            _ if self.whole_server(names).is_some() => Scope::Server,
             Self::Written(text) if text.ends_with("/*") => Scope::Server,
-            Self::Tool(_) | Self::Mcp { .. } | Self::Written(_) => Scope::Exact,
+            _ => Scope::Exact,
         }
     }
 
@@ -242,10 +301,11 @@ impl Target {
     }
 
     /// The server all of whose tools it means.
-    pub(crate) fn whole_server(&self) -> Option<&str> {
+    pub(crate) fn whole_server(&self, names: Names) -> Option<&str> {
         match self {
             Self::Server(server) => Some(server.as_str()),
             Self::Written(text) => text.strip_suffix("/*"),
+            Self::Tool(name) if names == Names::OfTheTable => fused_server(name),
             _ => None,
         }
         .filter(|server| !server.is_empty())
@@ -253,20 +313,75 @@ impl Target {
 
     /// The exact names it means.
     pub(crate) fn keys(&self, names: Names) -> Vec<Key<'_>> {
-        let tool = |name| Key { server: None, name };
+        let own = |name| Key { server: None, name };
         match self {
             Self::Any | Self::Server(_) => Vec::new(),
             Self::Tool(name) => match names {
-                Names::OfTheTable => tools::spellings(name).into_iter().map(tool).collect(),
-                Names::AsWritten => vec![tool(name)],
+                Names::OfTheTable => {
+                    let spellings = tools::spellings(name).into_iter().map(own);
+                    spellings.chain(fused_tools(name)).collect()
+                }
+                Names::AsWritten => vec![own(name)],
             },
             Self::Mcp { server, tool } => vec![Key { server: Some(server), name: tool }],
-            Self::Written(text) if text.ends_with("/*") => vec![tool(text)],
+            Self::Written(text) if text.ends_with("/*") => vec![own(text)],
             Self::Written(text) => {
                 Key::all_written(text).filter(|key| key.server != Some("")).collect()
             }
         }
     }
+
+    /// The host's tool that it is about alone, where that is one of several that come as one tool
+    /// of the table.
+    pub(crate) fn part(&self) -> Option<&str> {
+        let Self::Tool(name) = self else { return None };
+        tools::is_part(name).then_some(name)
+    }
+}
+
+/// The server of a call whose host does not say which server it is. Cursor is the one that does not.
+/// Rules that deny or ask hold there for tools of the same name, whatever the server.
+pub const UNNAMED_SERVER: &str = "mcp";
+
+/// What hosts put before a server and its tool where they make one word of both: most of them, and
+/// Gemini CLI and VS Code.
+const FUSED: &str = "mcp__";
+const FUSED_SHORT: &str = "mcp_";
+
+/// The words of hosts for a server's tool.
+pub(crate) fn fused(server: &str, tool: &str) -> [String; 2] {
+    [[FUSED, server, "__", tool].concat(), [FUSED_SHORT, server, "_", tool].concat()]
+}
+
+/// The tools of servers that one word means, in every reading of the words that hosts make. What
+/// may be a tool of the agent's own (`server_tool`, `server-tool`) is none of them.
+pub(crate) fn fused_tools(word: &str) -> Vec<Key<'_>> {
+    let found = if let Some(rest) = word.strip_prefix(FUSED) {
+        splits(rest, "__")
+    } else if let Some(rest) = word.strip_prefix(FUSED_SHORT) {
+        splits(rest, "_")
+    } else if let Some(tool) = word.strip_prefix("MCP:") {
+        vec![(UNNAMED_SERVER, tool)]
+    } else {
+        let mut found = splits(word, "__");
+        found.extend(splits(word, "___"));
+        found
+    };
+    let is_name = |(_, tool): &(&str, &str)| !tool.is_empty() && !tool.contains('*');
+    let key = |(server, name)| Key { server: Some(server), name };
+    found.into_iter().filter(is_name).map(key).collect()
+}
+
+/// The server all of whose tools one word means: `mcp__server`, `mcp__server__*`, `server__*`.
+fn fused_server(word: &str) -> Option<&str> {
+    let server = if let Some(rest) = word.strip_prefix(FUSED) {
+        rest.strip_suffix("__*").or_else(|| (!rest.contains("__")).then_some(rest))
+    } else if let Some(rest) = word.strip_prefix(FUSED_SHORT) {
+        rest.strip_suffix("_*")
+    } else {
+        word.strip_suffix("___*").or_else(|| word.strip_suffix("__*"))
+    };
+    server.filter(|server| !server.is_empty() && !server.contains('*'))
 }
 
 impl std::fmt::Display for Target {
@@ -315,8 +430,93 @@ mod tests {
         );
         assert_eq!(keys(&Target::parse("/x")), [(None, "/x")]);
         assert_eq!(keys(&Target::parse("srv/*")), [(None, "srv/*")]);
-        assert_eq!(Target::parse("srv/a/*").whole_server(), Some("srv/a"));
-        assert_eq!(Target::parse("/*").whole_server(), None);
+        let whole = |text: &str| {
+            let target = Target::parse(text);
+            target.whole_server(Names::OfTheTable).map(ToOwned::to_owned)
+        };
+        assert_eq!(whole("srv/a/*").as_deref(), Some("srv/a"));
+        assert_eq!(whole("/*"), None);
+        for (text, server) in [
+            ("mcp__git", Some("git")),
+            ("mcp__git__*", Some("git")),
+            ("mcp__a__b__*", Some("a__b")),
+            ("mcp_git_*", Some("git")),
+            ("git__*", Some("git")),
+            ("git___*", Some("git")),
+            ("mcp__git__push", None),
+            ("mcp__", None),
+            ("mcp__*", None),
+            ("mcp_git", None),
+            ("run_command", None),
+        ] {
+            assert_eq!(whole(text).as_deref(), server, "{text}");
+            let target = Target::parse(text);
+            assert_eq!(target.means_nothing(), text == "mcp__*", "{text}");
+            let scope = if server.is_some() { Scope::Server } else { Scope::Exact };
+            assert_eq!(target.scope(Names::OfTheTable), scope, "{text}");
+            assert_eq!(target.whole_server(Names::AsWritten), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_for_a_servers_tool_means_every_split() {
+        for (text, expected) in [
+            ("mcp__git__push", vec![("git", "push")]),
+            ("mcp__a__b__c", vec![("a", "b__c"), ("a__b", "c")]),
+            ("mcp_git_push", vec![("git", "push")]),
+            ("mcp_a_b_c", vec![("a", "b_c"), ("a_b", "c")]),
+            ("git__push", vec![("git", "push")]),
+            ("git___push", vec![("git", "_push"), ("git_", "push"), ("git", "push")]),
+            ("MCP:push", vec![("mcp", "push")]),
+            ("MCP:", vec![]),
+            ("mcp__git__*", vec![]),
+            ("run_command", vec![]),
+            ("server-tool", vec![]),
+        ] {
+            let target = Target::parse(text);
+            let keys = target.keys(Names::OfTheTable).into_iter();
+            let found: Vec<_> = keys.filter_map(|key| Some((key.server?, key.name))).collect();
+            assert_eq!(found, expected, "{text}");
+            assert_eq!(target.keys(Names::AsWritten), [Key { server: None, name: text }]);
+        }
+    }
+
+    #[test]
+    fn a_hosts_name_means_the_tool_of_the_table() {
+        let names = |text| {
+            let target = Target::parse(text);
+            let keys = target.keys(Names::OfTheTable).into_iter();
+            keys.map(|key| key.name.to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("Bash"), ["Bash", "run_command", "RUN_COMMAND"]);
+        assert_eq!(names("run_command"), ["run_command", "RUN_COMMAND"]);
+        assert_eq!(names("Monitor"), ["Monitor", "run_command", "RUN_COMMAND"]);
+        assert_eq!(names("mystery"), ["mystery"]);
+        assert_eq!(Target::parse("Monitor").part(), Some("Monitor"));
+        assert_eq!(Target::parse("Bash").part(), None);
+        assert_eq!(Target::parse("list_directory").part(), None);
+    }
+
+    #[test]
+    fn a_server_is_found_in_any_spelling() {
+        let mut targets = Targets::default();
+        let key = |server, name| Key { server: Some(server), name };
+        *targets.entry(key("My-Server.io", "do-it/now")) = 1;
+        *targets.entry(Key { server: None, name: "my-tool" }) = 2;
+        for (server, tool, found) in [
+            ("My-Server.io", "do-it/now", true),
+            ("My_Server_io", "do_it_now", true),
+            ("my-server.io", "do-it/now", true),
+            ("My-Server.io", "Do-It/now", false),
+            ("My-Serverio", "do-it/now", false),
+            ("My-Server", "io/do-it/now", false),
+        ] {
+            let value = targets.get(key(server, tool)).copied();
+            assert_eq!(value, found.then_some(1), "{server} {tool}");
+        }
+        assert_eq!(targets.get(Key { server: None, name: "my-tool" }), Some(&2));
+        assert_eq!(targets.get(Key { server: None, name: "my_tool" }), None);
+        assert_eq!(loose_server("é ü"), loose_server("___"));
     }
 
     #[test]

@@ -1,10 +1,16 @@
 //! The table of tools: their arguments, which of them is a path, and what a call does with it.
 //! Everything that asks "which path, read or write?" asks here.
 
+mod lookalike;
+mod synonyms;
+
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
+
+pub use lookalike::{lookalike, lookalike_of};
+pub use synonyms::{SYNONYMS, Synonym, synonym};
 
 use crate::event::ToolCall;
 
@@ -58,7 +64,7 @@ pub struct Arg {
 pub struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// Other names for it that are in use.
+    /// Other names that calls of it may have. Names that only rules may have are [`SYNONYMS`].
     pub aliases: &'static [&'static str],
     /// Its arguments.
     pub args: &'static [Arg],
@@ -165,19 +171,39 @@ pub(crate) fn names_in_use(alias: &str) -> impl Iterator<Item = &'static str> {
     TABLE.iter().filter(move |tool| tool.aliases.contains(&alias)).map(|tool| tool.name)
 }
 
-/// The other names of the tool that has this name in the table.
-pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
-    TABLE.iter().filter(move |tool| tool.name == name).flat_map(|tool| tool.aliases).copied()
-}
-
-/// Whether two names are of one tool.
+/// True if two names are of one tool.
 pub fn same(one: &str, other: &str) -> bool {
     one == other || TABLE.iter().any(|tool| tool.is_called(one) && tool.is_called(other))
 }
 
-/// Every name under which the tool called `name` may come, `name` itself first.
+/// The tools of the table that `name` means in a rule: by its name there, by an alias, or by the
+/// name that a host has for it. Of a host's name for a part of a tool, the whole tool.
+///
+/// ```
+/// use tollgate_core::tools;
+///
+/// let names = |name| tools::meant(name).map(|tool| tool.name).collect::<Vec<_>>();
+/// assert_eq!(names("Bash"), ["run_command"]);
+/// assert_eq!(names("edit"), ["replace_file_content", "multi_replace_file_content"]);
+/// assert!(names("mystery").is_empty());
+/// ```
+pub fn meant(name: &str) -> impl Iterator<Item = &'static Tool> {
+    let known = lookup(name).is_some();
+    let synonym = if known { None } else { synonym(name) };
+    TABLE.iter().filter(move |tool| match synonym {
+        Some(synonym) => synonym.tools.contains(&tool.name),
+        None => known && tool.is_called(name),
+    })
+}
+
+/// True if `name` is a host's name for a part of what a tool of the table does.
+pub(crate) fn is_part(name: &str) -> bool {
+    lookup(name).is_none() && synonym(name).is_some_and(|synonym| synonym.part)
+}
+
+/// Every name that a call of a tool that `name` means may have, `name` itself first.
 pub(crate) fn spellings(name: &str) -> Vec<&str> {
-    let others = TABLE.iter().filter(move |tool| tool.is_called(name)).flat_map(Tool::names);
+    let others = meant(name).flat_map(Tool::names);
     let mut seen = vec![name];
     for other in others {
         if !seen.contains(&other) {

@@ -3,13 +3,15 @@
 //! One call of a tool is told twice, by `preToolUse` and by an event for the sort of tool; the first
 //! is the one to register. Answers are flat. An empty one counts as a failure, which refuses where a
 //! hook is registered with `failClosed`, so no opinion is `{}`: an allow would skip the question to
-//! the person. Cursor does not say which server a tool of MCP is of: all are of one called `mcp`.
+//! the person. Cursor does not say which server a tool of MCP is of: all are of
+//! [`UNNAMED_SERVER`], for which rules that deny or ask hold by the tool alone.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tollgate_core::context::SessionInfo;
 use tollgate_core::event::Args;
+use tollgate_core::target::UNNAMED_SERVER;
 use tollgate_core::{EventRef, Kind};
 
 use crate::fields::{self, Fields, Names};
@@ -315,7 +317,7 @@ fn flat(event: &HostEvent, mut input: Args) -> Args {
         }
     };
     if let Some(name) = tool.strip_prefix(MCP).filter(|name| !name.is_empty()) {
-        let context = json!({"server_name": "mcp", "tool_name": name});
+        let context = json!({"server_name": UNNAMED_SERVER, "tool_name": name});
         input.insert("mcp_context".to_owned(), context);
     }
     if !tool.is_empty() {

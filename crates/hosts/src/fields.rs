@@ -213,6 +213,11 @@ impl<'a> Fields<'a> {
             _ => input,
         };
         let tool = self.host.tool(&name);
+        if event.kind == Kind::ToolPre
+            && let Some(like) = self.host.lookalike(&name)
+        {
+            return Err(self.no_tool(&name, like));
+        }
         let calls = match tool {
             Some(tool) => tools::translate(self.host, tool, &name, &input, cwd),
             None => vec![self.other_call(&name, &input)],
@@ -249,6 +254,15 @@ impl<'a> Fields<'a> {
         };
         let native = tools::as_it_is(self.host, name, input);
         ToolCall { args, native: Some(native), ..call }
+    }
+
+    fn no_tool(&self, name: &str, like: &str) -> WireError {
+        let shown: String = name.chars().take(80).flat_map(char::escape_debug).collect();
+        WireError::new(format!(
+            "{} has no tool `{shown}`: call `{}` by its exact name",
+            self.host.title,
+            like.trim_end_matches('*')
+        ))
     }
 
     fn missing(&self, event: &HostEvent, field: &str) -> WireError {

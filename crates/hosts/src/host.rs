@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tollgate_core::context::SessionInfo;
 use tollgate_core::event::{Args, ToolCall};
+use tollgate_core::tools::lookalike_of;
 use tollgate_core::{AnyEvent, EventRef, Kind};
 
 use crate::mcp::McpNames;
@@ -309,6 +310,21 @@ impl Host {
     pub fn tool(&self, native: &str) -> Option<&'static HostTool> {
         let named = self.tools.iter().find(|tool| tool.native == native);
         named.or_else(|| self.tools.iter().find(|tool| tool.is_family_of(native)))
+    }
+
+    /// Its tool whose name differs from this one only by case or by characters that are not
+    /// displayed; none where it has a tool of this name. The host may take such a name for its own,
+    /// and rules would not.
+    ///
+    /// ```
+    /// let claude = tollgate_hosts::by_name("claude").ok_or("no such host")?;
+    /// assert_eq!(claude.lookalike("bash"), Some("Bash"));
+    /// assert_eq!(claude.lookalike("Bash"), None);
+    /// assert_eq!(claude.lookalike("Skill"), None);
+    /// # Ok::<(), &str>(())
+    /// ```
+    pub fn lookalike(&self, name: &str) -> Option<&'static str> {
+        lookalike_of(name, self.tools.iter().map(|tool| tool.native))
     }
 
     /// What it calls a tool, and what it passes to it.

@@ -25,21 +25,21 @@ impl McpNames {
     /// The call of a tool that is none of the host's own. Where the word can be read in several ways,
     /// policies and matchers consider them all; where the host says which server it is, there is one.
     pub(crate) fn call(self, name: &str, server: Option<&str>, tool: Option<&str>) -> ToolCall {
+        let server = server.filter(|server| !server.is_empty());
+        let tool = tool.filter(|tool| !tool.is_empty());
         if let (Some(server), Some(tool)) = (server, tool) {
             return ToolCall::new(tool).server(server);
         }
-        let Some(word) = name.strip_prefix(self.prefix).filter(|word| !word.is_empty()) else {
-            return ToolCall::new(name);
-        };
-        let mut readings = Reading::all_of(word, self.separator);
+        let word = name.strip_prefix(self.prefix).filter(|word| !word.is_empty());
+        let mut readings =
+            word.map(|word| Reading::all_of(word, self.separator)).unwrap_or_default();
         if let Some(server) = server {
-            // The word has the server's name with what no name of a tool may have replaced.
-            let replaced = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-            let shown: String = server.chars().map(replaced).collect();
-            let same = |reading: &&Reading| reading.server == server || reading.server == shown;
+            let same = |reading: &&Reading| is_spelling(server, &reading.server);
             if let Some(reading) = readings.iter().find(same) {
                 return ToolCall::new(&*reading.tool).server(server);
             }
+            // Some hosts shorten the word. It is a tool of that server in any case.
+            return ToolCall { readings, ..ToolCall::new(name) }.server(server);
         }
         match &mut *readings {
             [only] if !self.prefix.is_empty() => ToolCall::new(&*only.tool).server(&*only.server),
@@ -51,4 +51,14 @@ impl McpNames {
     pub(crate) fn word(self, server: &str, tool: &str) -> String {
         format!("{}{server}{}{tool}", self.prefix, self.separator)
     }
+}
+
+/// True if a word has the server's name as `shown`: with what no name of a tool may have replaced.
+fn is_spelling(server: &str, shown: &str) -> bool {
+    let mut shown = shown.chars();
+    let same = server.chars().all(|c| {
+        let replaced = if c.is_ascii_alphanumeric() { c } else { '_' };
+        shown.next().is_some_and(|it| it == c || it.eq_ignore_ascii_case(&replaced))
+    });
+    same && shown.next().is_none()
 }

@@ -37,6 +37,7 @@ mod native;
 pub mod problem;
 mod reads;
 mod scope;
+mod tool_names;
 
 pub use bounded::{Bounded, bounded};
 pub use check::{Checked, CheckedWhen, check_script, check_when};
@@ -48,6 +49,7 @@ pub use names::{Attribute, BuiltIn, Names, SCRIPT, Signature, Table, WHEN};
 pub(crate) use native::{Native, Said};
 pub use problem::{Problem, ProblemKind};
 pub use reads::Reads;
+pub(crate) use tool_names::compared_names;
 
 use starlark_syntax::syntax::{AstModule, Dialect, DialectTypes};
 

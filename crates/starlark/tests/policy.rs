@@ -86,3 +86,53 @@ async fn a_file_with_an_error_closes_the_gate_and_says_where() {
         }
     }
 }
+
+/// Which calls a rule of a file means is told by `cases/names`; here, what is said of the names.
+#[tokio::test]
+async fn names_of_other_agents_mean_the_tool_and_mistyped_ones_are_said() {
+    let policy = r#"
+policy.deny("Bash", reason = "no commands")
+policy.deny("mcp__my-server__do-it", reason = "not this")
+policy.deny("Monitor")
+policy.ask_user("deploy")
+for name in ["Wirte", "view_fil"]:
+    policy.deny(name)
+policy.deny("Run_Command")
+"#;
+    for isolation in Isolation::ALL {
+        let bench = Bench::unchecked(isolation.engine(), &[("policy.star", policy)], "");
+        let said = bench.hooks.in_force();
+        let said: Vec<_> = said
+            .diagnostics
+            .iter()
+            .map(|it| {
+                let place = it.span.map_or(0, |span| it.file.line(span.start));
+                (it.code.id(), it.is_error(), place, &*it.message, it.help.as_deref().unwrap_or(""))
+            })
+            .collect();
+        assert_eq!(
+            said,
+            [
+                ("TG038", false, 7, "no tool is called `Wirte`", "did you mean `Write`?"),
+                ("TG038", false, 7, "no tool is called `view_fil`", "did you mean `view_file`?"),
+                (
+                    "TG038",
+                    false,
+                    8,
+                    "no tool is called `Run_Command`",
+                    "did you mean `run_command`?"
+                ),
+            ],
+            "{isolation:?}"
+        );
+        for (call, word, reason) in [
+            (ToolCall::new("run_command"), Word::Deny, "no commands"),
+            (ToolCall::new("do_it").server("my_server"), Word::Deny, "not this"),
+            (ToolCall::new("view_file"), Word::None, ""),
+        ] {
+            let outcome = bench.dispatch(ToolPre::from(call.clone())).await;
+            let decided = (&outcome.record.decision, &*outcome.record.reason);
+            assert_eq!(decided, (&word, reason), "{isolation:?} {call:?}");
+        }
+    }
+}

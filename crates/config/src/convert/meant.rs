@@ -7,7 +7,7 @@ use tollgate_core::target::{Reading, Subject, Target};
 use tollgate_core::{Dialect, Event as _, tools};
 
 use crate::dialect::{FileDialect, FileHook, HOSTS};
-use crate::names;
+use crate::tools::{in_polytoken, is_known as is_known_tool};
 
 /// What a matcher means.
 pub(super) struct Meant {
@@ -89,8 +89,7 @@ fn matches(dialect: Dialect, matcher: &Matcher, tool: &str) -> bool {
             _ => false,
         }),
         Matcher::Pattern(pattern) => {
-            let theirs = names::foreign_tool(tool).and_then(|entry| entry.polytoken);
-            let theirs = theirs.filter(|_| dialect == Dialect::Polytoken);
+            let theirs = in_polytoken(tool).filter(|_| dialect == Dialect::Polytoken);
             // Of several tools for edits, one is as good as the other.
             let theirs = theirs.map(|name| name.replace('*', "search_replace"));
             pattern.matches(Subject::named(tool))
@@ -104,7 +103,7 @@ fn is_known(from: &dyn FileDialect, name: &str) -> bool {
     let host = HOSTS.iter().find(|host| host.dialect_of() == from.dialect());
     match host {
         Some(host) => host.knows_tool(name),
-        None => tools::lookup(name).is_some() || names::foreign_tool(name).is_some(),
+        None => is_known_tool(name),
     }
 }
 

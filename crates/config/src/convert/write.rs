@@ -8,7 +8,7 @@ use tollgate_core::{Dialect, Event as _, Kind};
 use super::Entry;
 use crate::dialect::host::HostDialect;
 use crate::dialect::{FileDialect, HOSTS};
-use crate::names;
+use crate::tools::in_polytoken;
 
 fn host(of: &dyn FileDialect) -> Option<&'static HostDialect> {
     HOSTS.iter().copied().find(|host| host.dialect_of() == of.dialect())
@@ -39,8 +39,7 @@ pub(super) fn tool(to: &dyn FileDialect, tool: &str) -> Option<String> {
             host.knows_tool(&name).then_some(name)
         }
         None if to.dialect() == Dialect::Polytoken => {
-            let theirs = names::foreign_tool(tool).and_then(|entry| entry.polytoken);
-            Some(theirs.unwrap_or(tool).to_owned())
+            Some(in_polytoken(tool).unwrap_or(tool).to_owned())
         }
         None => Some(tool.to_owned()),
     }

@@ -102,6 +102,7 @@ codes! {
     ForeignDialect = "TG035" Error "a file of another system",
     CarriageReturn = "TG036" Warning "a carriage return in a command",
     NoEffect = "TG037" Warning "a part without effect",
+    UnknownTool = "TG038" Warning "an unknown tool",
 
     // Antigravity's hooks.json.
     Wrapper = "TG040" Error "a wrapper around the hooks",

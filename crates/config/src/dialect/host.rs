@@ -132,6 +132,13 @@ impl HostDialect {
             || self.form.aliases.iter().any(|(_, others)| others.contains(&name))
     }
 
+    /// True if an expression is found in the name of one of its tools, or in what one is also called.
+    fn finds(&self, expression: &str) -> bool {
+        let aliases = self.form.aliases.iter().flat_map(|(_, others)| others.iter());
+        let mut names = self.host.tools.iter().map(|tool| tool.native).chain(aliases.copied());
+        names.any(|name| name.contains(expression))
+    }
+
     /// A time as its files have it.
     pub(crate) fn in_units(&self, time: Duration) -> Value {
         let units = time.as_secs_f64() / self.form.unit.as_secs_f64();

@@ -1,6 +1,7 @@
 //! Polytoken's `hooks.json`: a list of entries, globs, `bash -c`.
 
 mod file;
+mod matcher;
 mod outcomes;
 mod wire;
 

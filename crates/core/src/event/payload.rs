@@ -117,17 +117,26 @@ impl ToolCall {
         self
     }
 
-    /// Whether it is a call of the agent's own tool `tool`, whatever name of it the host uses:
-    /// `RUN_COMMAND` is `run_command`.
+    /// True if it is a call of the agent's own tool `tool`, whatever name of it the host uses:
+    /// `RUN_COMMAND` is `run_command`, and so is `Bash`. Of a host's name for a part of what a tool
+    /// does (`Monitor`), only what the host itself calls so.
     ///
     /// ```
     /// use tollgate_core::event::ToolCall;
     ///
     /// assert!(ToolCall::new("RUN_COMMAND").is("run_command"));
+    /// assert!(ToolCall::new("run_command").is("Bash"));
+    /// assert!(!ToolCall::new("run_command").is("Monitor"));
     /// assert!(!ToolCall::new("run_command").server("docs").is("run_command"));
     /// ```
     pub fn is(&self, tool: &str) -> bool {
-        self.server_name().is_none() && tools::same(&self.name, tool)
+        if self.server_name().is_some() {
+            return false;
+        }
+        if self.name == tool || self.native_name() == tool {
+            return true;
+        }
+        !tools::is_part(tool) && tools::meant(tool).any(|known| known.is_called(&self.name))
     }
 
     /// An argument that is text.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compile::{Compiled, Labelled, Otherwise, PoliciesBuilder, Tools};
+use super::compile::{Compiled, Labelled, Otherwise, PoliciesBuilder};
 use super::rule::{AskRequest, Effect, Rule};
 use crate::answer::Answer;
 use crate::dialect::{Dialect, Mode};
@@ -15,7 +15,7 @@ use crate::matcher::Matcher;
 use crate::registry::Registration;
 use crate::runner::within;
 use crate::runtime::Runtime;
-use crate::target::{Key, Subject, Target};
+use crate::target::{Key, Names, Subject, Target, UNNAMED_SERVER, loose_server};
 use crate::verdict::{Gate, Level};
 
 /// Why a call was let through or not.
@@ -103,19 +103,20 @@ impl Labelled {
 }
 
 impl Compiled {
-    /// The rules about a tool, in the order they are looked at.
-    fn about(&self, key: Key<'_>) -> impl Iterator<Item = &Labelled> {
+    /// The rules about a tool that a call may be of, in the order they are looked at.
+    fn about<'a>(&'a self, key: Key<'_>, call: &ToolCall) -> impl Iterator<Item = &'a Labelled> {
         let server = key.server.filter(|_| !self.servers.is_empty());
-        let server = server.and_then(|server| self.servers.get(server));
+        let server = server.and_then(|server| self.servers.get(&loose_server(server)));
         let server = server.map_or(&[][..], Vec::as_slice);
         let wider = server.iter().chain(&self.any);
-        self.naming(key).chain(wider.filter_map(|place| self.rules.get(*place as usize)))
+        self.naming(key, call).chain(wider.filter_map(|place| self.rules.get(*place as usize)))
     }
 
     /// The rules that name a tool.
-    fn naming(&self, key: Key<'_>) -> impl Iterator<Item = &Labelled> {
+    fn naming<'a>(&'a self, key: Key<'_>, call: &ToolCall) -> impl Iterator<Item = &'a Labelled> {
         let places = self.exact.get(key).map_or(&[][..], Vec::as_slice);
-        places.iter().filter_map(|place| self.rules.get(*place as usize))
+        let rules = places.iter().filter_map(|place| self.rules.get(*place as usize));
+        rules.filter(move |labelled| labelled.is_about(call))
     }
 
     /// Whether there is anything to say about a tool.
@@ -124,17 +125,19 @@ impl Compiled {
             || !self.any.is_empty()
             || self.exact.get(key).is_some()
             || key.server.is_some_and(|server| {
-                (!self.servers.is_empty() && self.servers.contains_key(server))
-                    || (!self.gates.is_empty() && self.gates.contains_key(server))
+                (!self.servers.is_empty() && self.servers.contains_key(&loose_server(server)))
+                    || (!self.gates.is_empty() && self.gates.contains_key(&loose_server(server)))
             })
     }
 
     /// Whether the server of a call offers the tool at all.
     fn gate(&self, key: Key<'_>) -> Option<Outcome> {
         let server = key.server.filter(|_| !self.gates.is_empty())?;
-        let enabled = match self.gates.get(server)? {
-            Tools::Only(enabled) => enabled.contains(key.name),
-            Tools::AllBut(disabled) => !disabled.contains(key.name),
+        let gates = self.gates.get(&loose_server(server))?;
+        // Of servers whose names are one to some hosts, the one that is named alike counts.
+        let enabled = match gates.iter().find(|gate| gate.server == server) {
+            Some(gate) => gate.lets(key.name),
+            None => gates.iter().all(|gate| gate.lets(key.name)),
         };
         (!enabled).then(|| {
             let message = format!("Tool '{}' of MCP server '{server}' is not enabled.", key.name);
@@ -148,8 +151,18 @@ impl Compiled {
             return Matcher::All;
         }
         let rules = self.rules.iter().map(|labelled| labelled.rule.target.clone());
-        let gates = self.gates.keys().map(|server| Target::Server(server.to_string()));
-        Matcher::Targets(rules.chain(gates).collect())
+        let gates = self.gates.values().flatten();
+        let gates = gates.map(|gate| Target::Server(gate.server.clone()));
+        // Which of the rules hold where the server is not known is looked up when such a call comes.
+        let of_servers = |labelled: &Labelled| {
+            let target = &labelled.rule.target;
+            labelled.rule.effect != Effect::Allow
+                && (target.whole_server(Names::OfTheTable).is_some()
+                    || target.keys(Names::OfTheTable).iter().any(|key| key.server.is_some()))
+        };
+        let unnamed = self.rules.iter().any(of_servers);
+        let unnamed = unnamed.then(|| Target::Server(UNNAMED_SERVER.to_owned()));
+        Matcher::Targets(rules.chain(gates).chain(unnamed).collect())
     }
 
     /// What is said about a call where nothing has to be waited for: by far the most calls, and
@@ -162,7 +175,7 @@ impl Compiled {
         if let Some(refusal) = self.gate(own) {
             return Some(refusal);
         }
-        let said = match self.about(own).next() {
+        let said = match self.about(own, call).next() {
             Some(labelled) if labelled.rule.condition.is_some() => return None,
             Some(labelled) => labelled.say(),
             None => Said::Nothing,
@@ -189,7 +202,7 @@ impl Compiled {
             return Said::Refuse(refusal);
         }
         for labelled in rules {
-            let Labelled { rule, label } = labelled;
+            let Labelled { rule, label, .. } = labelled;
             if let Some(condition) = &rule.condition {
                 match checked(condition.check(call), timing).await {
                     Ok(true) => {}
@@ -215,7 +228,7 @@ impl Compiled {
     }
 
     async fn ask(&self, asking: &Labelled, call: &ToolCall) -> Outcome {
-        let Labelled { rule, label } = asking;
+        let Labelled { rule, label, .. } = asking;
         let Some(handler) = &rule.handler else {
             return failed(
                 label,
@@ -249,7 +262,7 @@ impl Compiled {
         let subject = Subject::of_call(call);
         let own = Key { server: subject.server, name: subject.name };
         if call.readings.is_empty() {
-            let said = self.say(self.about(own), own, call, timing).await;
+            let said = self.say(self.about(own, call), own, call, timing).await;
             return match self.or_default(said, call) {
                 Said::Nothing => Outcome::no_rule(),
                 Said::Allow(rule) => Outcome::new(OutcomeKind::Allowed, &rule.label, String::new()),
@@ -269,8 +282,9 @@ impl Compiled {
         let mut asking = None;
         let mut allowing = None;
         // A word that comes with a server is also that server's tool.
-        let about_own = self.about(own).take(if own.server.is_some() { usize::MAX } else { 0 });
-        let rules = self.naming(own).chain(about_own);
+        let about_own =
+            self.about(own, call).take(if own.server.is_some() { usize::MAX } else { 0 });
+        let rules = self.naming(own, call).chain(about_own);
         let named = match self.say(rules, own, call, timing).await {
             Said::Refuse(outcome) => return outcome,
             Said::Ask(rule) => {
@@ -285,7 +299,7 @@ impl Compiled {
         };
         let mut all_allow = true;
         for key in subject.keys().skip(1) {
-            let said = self.say(self.about(key), key, call, timing).await;
+            let said = self.say(self.about(key, call), key, call, timing).await;
             // Whoever names the word has said what it means where its readings say nothing.
             let said = if named { said } else { self.or_default(said, call) };
             match said {

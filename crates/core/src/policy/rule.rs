@@ -8,7 +8,7 @@ use super::IntoYesNo;
 use crate::error::BoxError;
 use crate::event::ToolCall;
 use crate::hook::BoxFuture;
-use crate::target::{Scope, Target};
+use crate::target::{Names, Scope, Target};
 
 /// What a rule does when it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -227,8 +227,9 @@ impl Rule {
     }
 
     /// Its level: which rules are looked at first.
-    pub(super) fn level(&self) -> (Scope, Effect) {
-        (self.target.scope(), self.effect)
+    pub(super) fn level(&self, names: Names) -> (Scope, Effect) {
+        let names = if self.all_names { Names::OfTheTable } else { names };
+        (self.target.scope(names), self.effect)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::index::{Index, Matched, Member, NOBODY, Role};
+use super::parts::{OfParts, Parts};
 use super::{HookInfo, Problem, RegisterError, Registration};
 use crate::dialect::{Layer, Mode, OnFailure, Rule};
 use crate::event::{Event, Kind, for_each_event};
@@ -76,8 +77,15 @@ impl<E: Event> Chain<E> {
         info: &Arc<HookInfo>,
         rule: Rule,
         narrowed: bool,
-        handler: Arc<dyn Handle<E>>,
+        mut handler: Arc<dyn Handle<E>>,
     ) {
+        // Rules look at this themselves.
+        if narrowed
+            && !info.is_policy
+            && let Some(parts) = Parts::of(&info.matcher)
+        {
+            handler = Arc::new(OfParts { parts, handler });
+        }
         self.entries.push(Entry {
             info: Arc::clone(info),
             mode: info.mode.min(rule.mode),

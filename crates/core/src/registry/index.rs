@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::patterns::{Patterns, PatternsBuilder};
 use crate::matcher::{Form, Matcher, McpNames, PatternError, Piece};
-use crate::target::{Key, Names, Subject, Target, Targets};
+use crate::target::{Key, Loose, Names, Subject, Target, Targets, fused_tools, loose_server};
 use crate::tools::{self, Tool};
 
 /// What a hook is in its chain.
@@ -102,8 +102,9 @@ struct Exact {
 pub(super) struct Index {
     /// Every exact name that any hook mentions.
     exact: Targets<Exact>,
-    /// For each server that any hook asks for as a whole: them, and who asks for everything.
-    servers: HashMap<String, Asked>,
+    /// For each server that any hook asks for as a whole, in the one form of all its spellings: them,
+    /// and who asks for everything.
+    servers: HashMap<Loose, Asked>,
     /// Who asks for everything.
     all: Asked,
     /// Who asks for all tools of all servers.
@@ -131,19 +132,14 @@ impl Index {
                             patterns.expression(expression, place, role);
                         }
                     }
-                    match pattern.mcp() {
-                        McpNames::Path => {}
-                        McpNames::Through(tool) => {
-                            // Known now, for every server and tool.
-                            if pattern.matches_text(tool) {
-                                index.mcp.add(place, role);
-                            }
-                        }
-                        McpNames::Fused => {
-                            if pattern.may_be_fused() {
-                                patterns.fused(pattern, place, role);
-                            }
-                        }
+                    if let McpNames::Through(tool) = pattern.mcp()
+                        // Known now, for every server and tool.
+                        && pattern.matches_text(tool)
+                    {
+                        index.mcp.add(place, role);
+                    }
+                    if pattern.has_other_spellings() {
+                        patterns.spelled(pattern, place, role);
                     }
                 }
                 Matcher::Targets(targets) => {
@@ -172,8 +168,8 @@ impl Index {
         if *target == Target::Any {
             self.all.add(place, role);
         }
-        if let Some(server) = target.whole_server() {
-            self.servers.entry_ref(server).or_default().add(place, role);
+        if let Some(server) = target.whole_server(Names::OfTheTable) {
+            self.servers.entry(loose_server(server)).or_default().add(place, role);
         }
         for key in target.keys(Names::OfTheTable) {
             self.exact.entry(key).by_name.add(place, role);
@@ -184,11 +180,10 @@ impl Index {
         match piece {
             Piece::Everything => self.all.add(place, role),
             Piece::Name(name) => {
-                for key in Key::all_written(name) {
+                let own = |name| Key { server: None, name };
+                let others = tools::spellings(name).into_iter().skip(1).map(own);
+                for key in Key::all_written(name).chain(others).chain(fused_tools(name)) {
                     self.exact.entry(key).by_name.add(place, role);
-                }
-                for alias in tools::aliases(name) {
-                    self.exact.entry(Key { server: None, name: alias }).by_name.add(place, role);
                 }
             }
             Piece::Prefix(prefix, rest) => into.prefix(prefix, *rest, place, role),
@@ -200,7 +195,7 @@ impl Index {
     fn broad(&self, key: Key<'_>) -> &Asked {
         match key.server {
             Some(server) if !self.servers.is_empty() => {
-                self.servers.get(server).unwrap_or(&self.mcp)
+                self.servers.get(&loose_server(server)).unwrap_or(&self.mcp)
             }
             Some(_) => &self.mcp,
             None => &self.all,
@@ -220,21 +215,24 @@ impl Index {
 
     /// Who asks for one server and tool.
     fn asked(&self, key: Key<'_>) -> Matched<'_> {
-        if let Some(exact) = self.exact.get(key) {
-            return Matched::Ready(exact.everybody.get().unwrap_or_else(|| {
+        let broad = self.broad(key);
+        match (self.exact.get(key), &self.patterns) {
+            // Patterns may tell spellings of one server apart, which the list of an exact name
+            // cannot.
+            (Some(exact), Some(patterns)) if key.server.is_some() => {
+                patterns.matching(key, broad, &exact.by_name)
+            }
+            (Some(exact), patterns) => Matched::Ready(exact.everybody.get().unwrap_or_else(|| {
                 let mut everybody = exact.by_name.clone();
-                everybody.add_all(self.broad(key));
-                if let Some(patterns) = &self.patterns {
+                everybody.add_all(broad);
+                if let Some(patterns) = patterns {
                     patterns.add_matching(key, &mut everybody);
                 }
                 // Only the finished list is put in place, so that nobody waits while it is made.
                 exact.everybody.get_or_init(|| everybody)
-            }));
-        }
-        let broad = self.broad(key);
-        match &self.patterns {
-            Some(patterns) => patterns.matching(key, broad),
-            None => Matched::Ready(broad),
+            })),
+            (None, Some(patterns)) => patterns.matching(key, broad, &NOBODY),
+            (None, None) => Matched::Ready(broad),
         }
     }
 }
@@ -319,8 +317,8 @@ mod tests {
         use proptest::prelude::*;
 
         use super::*;
-        use crate::matcher::Expression;
-        use crate::target::Reading;
+        use crate::matcher::{Expression, Pattern};
+        use crate::target::{Reading, loose_tool};
 
         #[derive(Debug, Clone)]
         enum Written {
@@ -330,7 +328,13 @@ mod tests {
         }
 
         /// Parts of which patterns and names are made alike, so that they often meet.
-        const PARTS: [&str; 12] = [
+        const PARTS: [&str; 18] = [
+            "Bash",
+            "mcp__",
+            "mcp_",
+            "__",
+            "-",
+            "Monitor",
             "a",
             "b_",
             "é",
@@ -381,17 +385,45 @@ mod tests {
             }
         }
 
+        /// Whether two names are of one tool, in any spelling of a server's.
+        fn same(one: Key<'_>, other: Key<'_>) -> bool {
+            match (one.server, other.server) {
+                (None, None) => one.name == other.name,
+                (Some(a), Some(b)) => {
+                    loose_server(a) == loose_server(b)
+                        && loose_tool(one.name) == loose_tool(other.name)
+                }
+                _ => false,
+            }
+        }
+
         /// Whether a matcher asks for a name, said in the longest way.
         fn asks(written: &Written, key: Key<'_>) -> bool {
-            if let Written::Target(text) = written {
-                let target = Target::parse(text);
-                return target.keys(Names::OfTheTable).contains(&key)
-                    || target.whole_server().is_some_and(|server| key.server == Some(server));
-            }
+            let means = |target: &Target| {
+                let all = target.whole_server(Names::OfTheTable);
+                target.keys(Names::OfTheTable).into_iter().any(|it| same(it, key))
+                    || all.zip(key.server).is_some_and(|(a, b)| loose_server(a) == loose_server(b))
+            };
+            let pattern = match written {
+                Written::Target(text) => return means(&Target::parse(text)),
+                Written::Regex(text) => Pattern::regex(text).unwrap(),
+                Written::Glob(text) => Pattern::glob(text).unwrap(),
+            };
             let expression = expression(written).unwrap();
             let own = key.server.is_none().then(|| tools::names_in_use(key.name));
+            let is_named = |piece: &Piece| match piece {
+                Piece::Name(name) => {
+                    tools::spellings(name).iter().any(|name| same(Key { server: None, name }, key))
+                        || fused_tools(name).into_iter().any(|it| same(it, key))
+                        || Key::all_written(name).any(|it| same(it, key))
+                }
+                _ => false,
+            };
+            let subject = Subject { server: key.server, name: key.name, readings: &[] };
             expression.matches(&key.text())
                 || own.into_iter().flatten().any(|name| expression.matches(name))
+                || pattern.matches(subject)
+                || matches!(pattern.form(), Form::Plain(pieces) if pieces.iter().any(is_named))
         }
 
         proptest! {

@@ -7,8 +7,8 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use smallvec::SmallVec;
 
 use super::index::{Asked, Matched, Role};
-use crate::matcher::{Expression, ExpressionSet, Pattern, PatternError, Rest, fused};
-use crate::target::{Key, OwnedKey};
+use crate::matcher::{Expression, ExpressionSet, Pattern, PatternError, Rest};
+use crate::target::{Key, OwnedKey, plain};
 use crate::tools;
 
 /// All patterns of an event.
@@ -19,29 +19,30 @@ pub(super) struct Patterns {
     expressions: Option<ExpressionSet>,
     /// Who has each of the expressions.
     by_expression: Vec<Asked>,
-    /// Patterns on fused names, tried one by one: few are, and what they match is remembered.
-    fused: Vec<(Pattern, u32, Role)>,
+    /// Patterns on other spellings of servers' tools, tried one by one: few are, and what they match is
+    /// remembered.
+    spelled: Vec<(Pattern, u32, Role)>,
     remembered: Remembered,
 }
 
 impl Patterns {
     /// Adds who asks for this name, by its own text or, where it is another name of one of the
-    /// agent's tools, by the name in use.
+    /// agent's tools, by the name in use. A server's tool has several spellings.
     pub(super) fn add_matching(&self, key: Key<'_>, asked: &mut Asked) {
-        self.add_text(&key.text(), asked);
-        if let Some(server) = key.server
-            && !self.fused.is_empty()
-        {
-            let text = fused(server, key.name);
-            for (pattern, place, role) in &self.fused {
-                if pattern.matches_text(&text) {
-                    asked.add(*place, *role);
-                }
+        let text = key.text();
+        self.add_text(&text, asked);
+        if key.server.is_some() {
+            if let Some(plain) = plain(&text) {
+                self.add_text(&plain, asked);
             }
-        }
-        if key.server.is_none() {
+        } else {
             for name in tools::names_in_use(key.name) {
                 self.add_text(name, asked);
+            }
+        }
+        for (pattern, place, role) in &self.spelled {
+            if pattern.matches_other_spelling(key) {
+                asked.add(*place, *role);
             }
         }
     }
@@ -62,13 +63,18 @@ impl Patterns {
         }
     }
 
-    /// Who asks for a name that no hook mentions, together with who asks for more than patterns
+    /// Who asks for a name, together with who asks for it by that name, and for more than patterns
     /// say.
-    pub(super) fn matching<'a>(&'a self, key: Key<'_>, broad: &'a Asked) -> Matched<'a> {
+    pub(super) fn matching<'a>(
+        &'a self,
+        key: Key<'_>,
+        broad: &'a Asked,
+        by_name: &Asked,
+    ) -> Matched<'a> {
         if let Some(asked) = self.remembered.get(key) {
             return Matched::Ready(asked);
         }
-        let mut found = Asked::default();
+        let mut found = by_name.clone();
         self.add_matching(key, &mut found);
         let together = || {
             let mut together = broad.clone();
@@ -90,12 +96,12 @@ pub(super) struct PatternsBuilder {
     expressions: Vec<Arc<Expression>>,
     numbers: HashMap<*const Expression, usize>,
     by_expression: Vec<Asked>,
-    fused: Vec<(Pattern, u32, Role)>,
+    spelled: Vec<(Pattern, u32, Role)>,
 }
 
 impl PatternsBuilder {
-    pub(super) fn fused(&mut self, pattern: &Pattern, place: u32, role: Role) {
-        self.fused.push((pattern.clone(), place, role));
+    pub(super) fn spelled(&mut self, pattern: &Pattern, place: u32, role: Role) {
+        self.spelled.push((pattern.clone(), place, role));
     }
 
     pub(super) fn prefix(&mut self, text: &str, rest: Rest, place: u32, role: Role) {
@@ -119,16 +125,16 @@ impl PatternsBuilder {
     }
 
     pub(super) fn build(self) -> Result<Option<Patterns>, PatternError> {
-        let Self { prefixes, suffixes, expressions, by_expression, fused, .. } = self;
+        let Self { prefixes, suffixes, expressions, by_expression, spelled, .. } = self;
         let no_expressions = expressions.is_empty();
         let no_affixes = prefixes.lengths.is_empty() && suffixes.lengths.is_empty();
-        if no_expressions && no_affixes && fused.is_empty() {
+        if no_expressions && no_affixes && spelled.is_empty() {
             return Ok(None);
         }
         let expressions =
             if no_expressions { None } else { Some(ExpressionSet::new(&expressions)?) };
         let remembered = Remembered::new();
-        Ok(Some(Patterns { prefixes, suffixes, expressions, by_expression, fused, remembered }))
+        Ok(Some(Patterns { prefixes, suffixes, expressions, by_expression, spelled, remembered }))
     }
 }
 

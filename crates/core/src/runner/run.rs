@@ -14,7 +14,7 @@ use crate::answer::Answer;
 use crate::context::{Context, Marks, sealed::Node as _};
 use crate::dialect::{Mode, OnFailure};
 use crate::error::{HookError, panic_message};
-use crate::event::{Event, Kind, to_value};
+use crate::event::{Event, Kind, ToolCall, to_value};
 use crate::extra::{self, Extra};
 use crate::hook::Ask;
 use crate::ledger::Effect;
@@ -22,6 +22,7 @@ use crate::memo::Memo;
 use crate::patch::Patch;
 use crate::record::{Answered, Rewrite};
 use crate::registry::{Asked, Chain, Entry, HookSet};
+use crate::tools;
 use crate::verdict::{Permission, Verdict};
 
 /// What the model is told where a hook could not decide. Which hook, and why, is in the record,
@@ -33,6 +34,17 @@ const BUDGET_SPENT: &str = "Stopped: it was sent back too many times in a row.";
 
 /// For how many answers there is room from the start, where as many are expected.
 const FEW: usize = 8;
+
+/// Why a call is refused whose tool is neither a known one nor plausibly another: its name differs
+/// from a known one only by what rules compare and people do not see.
+pub(super) fn no_tool(call: &ToolCall) -> Option<String> {
+    let like = call.server_name().is_none().then(|| tools::lookalike(&call.name)).flatten()?;
+    let shown: String = call.name.chars().take(80).flat_map(char::escape_debug).collect();
+    Some(format!(
+        "No tool is called `{shown}`: call `{}` by its exact name.",
+        like.trim_end_matches('*')
+    ))
+}
 
 /// Whether none of those who ask for the event wants this one.
 pub(super) fn nobody<E: Event>(chain: &Chain<E>, matched: &Asked, event: &E) -> bool {
@@ -105,6 +117,12 @@ impl<'a, E: Event> Run<'a, E> {
             seen: SmallVec::new(),
             places: matched.hooks.len() + matched.policies.len(),
         }
+    }
+
+    /// Refuses before anybody is asked.
+    pub(super) fn refuse(&mut self, reason: String) {
+        self.ended = true;
+        self.join(E::Verdict::closed(reason));
     }
 
     /// Whether the chain has ended.

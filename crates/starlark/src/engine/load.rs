@@ -7,11 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
+use starlark_syntax::syntax::AstModule;
 use tollgate_config::diagnostic::{Code as Problems, Report};
 use tollgate_config::dialect::harness::{Artifact, Code};
 use tollgate_config::script::{Listed, Script, ScriptLoad};
 use tollgate_config::settings::{Otherwise, Settings};
 use tollgate_config::source::Span;
+use tollgate_config::tools::in_condition;
 use tollgate_core::dialect::Layer;
 use tollgate_core::{Kind, Registration};
 
@@ -20,7 +22,9 @@ use super::{
     DEFAULT_TIME, DEFAULT_TIME_OUTSIDE, Generation, Isolation, Shared, limits_here,
     limits_in_worker,
 };
-use crate::analysis::{self, Bounded, CheckedWhen, Facts, Problem, ProblemKind, bounded, depth};
+use crate::analysis::{
+    self, Bounded, CheckedWhen, Facts, Problem, ProblemKind, bounded, compared_names, depth,
+};
 use crate::answer::cannot_ask;
 use crate::hook::{Compiled, Condition, ScriptHook, Where};
 use crate::payload::{Glance, Wanted};
@@ -109,6 +113,9 @@ impl Load<'_> {
         };
         let (script, when) = (script?, when?);
         tell(report, &artifact.script, script.warnings);
+        if !lazily {
+            tell_of_tools(report, artifact, &script.ast, when.as_ref().map(|when| &when.ast));
+        }
         if let Some(place) = script.asks.filter(|_| artifact.event.kinds != [Kind::ToolPre]) {
             tell_of_question(report, artifact, place);
             return None;
@@ -240,6 +247,29 @@ fn tell_of_failure(report: &mut Report, artifact: &Artifact, failed: Failed) {
     report
         .add(Problems::ScriptFails, code.span(at..at), failed.message)
         .help("what stands outside of functions runs when the hook is loaded");
+}
+
+/// Says which names of tools a hook compares with that no call has.
+fn tell_of_tools(
+    report: &mut Report,
+    artifact: &Artifact,
+    script: &AstModule,
+    when: Option<&AstModule>,
+) {
+    if !artifact.event.kinds.iter().all(|kind| kind.is_about_tool()) {
+        return;
+    }
+    let when = when.zip(artifact.when.as_ref());
+    let parts = when.into_iter().chain([(script, &artifact.script)]);
+    let compared: Vec<_> = parts
+        .flat_map(|(ast, code)| compared_names(ast).into_iter().map(move |found| (code, found)))
+        .collect();
+    let names: Vec<_> = compared.iter().map(|(_, (name, _))| name.as_str()).collect();
+    for (place, remark) in in_condition(&names) {
+        if let Some((code, (_, range))) = compared.get(place) {
+            report.add(remark.code, code.span(range.clone()), remark.message).help(remark.help);
+        }
+    }
 }
 
 /// Says that a hook asks a person where there is nothing to ask about.

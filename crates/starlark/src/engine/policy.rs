@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use tollgate_config::diagnostic::{Code, Report};
 use tollgate_config::source::Span;
+use tollgate_config::tools::in_rule;
 use tollgate_core::Registration;
 use tollgate_core::context::{SessionContext, SessionInfo};
 use tollgate_core::dialect::Layer;
@@ -63,6 +64,7 @@ pub(super) fn load(
         no_worker(report, Span::default(), "it does more than make rules", "there is no worker");
         return None;
     };
+    tell_of_tools(report, &specs);
     let natives = Natives::of(text, &ast);
     let elsewhere = |place: usize| match (&rules, &workers) {
         (Some(rules), _) => Some(here(Arc::clone(rules), place)),
@@ -101,6 +103,17 @@ pub(super) fn load(
         Err((at, why)) => {
             report.add(Code::BadPolicy, at.map(Span::at), why);
             None
+        }
+    }
+}
+
+/// Says which rules are about tools that nobody has.
+fn tell_of_tools(report: &mut Report, specs: &[RuleSpec]) {
+    for spec in specs {
+        if let RuleSpec::Rule { tool, at, .. } = spec
+            && let Some(remark) = in_rule(tool)
+        {
+            report.add(remark.code, Span::at(*at), remark.message).help(remark.help);
         }
     }
 }

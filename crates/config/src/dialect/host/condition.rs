@@ -4,7 +4,7 @@
 use globset::GlobBuilder;
 use serde_json::Value;
 
-use super::names::Names;
+use super::names::{Names, is_same, natives};
 use super::{Aliases, HostDialect};
 
 /// Which events a hook is about, by what it would read.
@@ -23,6 +23,8 @@ pub struct Condition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rule {
     tool: String,
+    /// What the agent calls it, where that is another system's name.
+    natives: Vec<String>,
     about: Option<String>,
 }
 
@@ -91,7 +93,7 @@ fn text<'v>(input: &'v Value, arg: &str) -> Option<&'v str> {
 
 impl Rule {
     /// Reads a rule; none where it is not one.
-    pub(super) fn read(written: &str) -> Option<Self> {
+    pub(super) fn read(dialect: &HostDialect, written: &str) -> Option<Self> {
         let written = written.trim();
         let (tool, about) = match written.split_once('(') {
             None => (written, None),
@@ -102,13 +104,22 @@ impl Rule {
             return None;
         }
         let about = about.map(str::trim).filter(|about| !about.is_empty() && *about != "*");
-        Some(Self { tool: tool.to_owned(), about: about.map(str::to_owned) })
+        let natives = natives(dialect, tool);
+        Some(Self { tool: tool.to_owned(), natives, about: about.map(str::to_owned) })
+    }
+
+    /// The tool that it names.
+    pub(super) fn tool(&self) -> &str {
+        &self.tool
     }
 
     /// Whether a call is one that the rule is about. Where that cannot be told, it is: then the hook
     /// runs, and tells itself.
     fn holds(&self, names: &[String], input: &Value) -> bool {
-        if !names.iter().any(|name| like(&self.tool, name)) {
+        let is_meant = |name: &String| {
+            like(&self.tool, name) || is_same(&self.tool, name) || self.natives.contains(name)
+        };
+        if !names.iter().any(is_meant) {
             return false;
         }
         let Some(about) = &self.about else { return true };
@@ -203,10 +214,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::dialect::claude::CLAUDE;
 
     fn holds(rule: &str, tool: &str, input: &Value) -> bool {
         let input = json!({"tool_name": tool, "tool_input": input, "cwd": "/work"});
-        Rule::read(rule).unwrap().holds(&[tool.to_owned()], &input)
+        Rule::read(&CLAUDE, rule).unwrap().holds(&[tool.to_owned()], &input)
     }
 
     #[test]
@@ -250,6 +262,10 @@ mod tests {
         assert!(fetch("WebFetch(domain:example.com)", "https://api.example.com/x"));
         assert!(!fetch("WebFetch(domain:example.com)", "https://notexample.com/x"));
         assert!(holds("mcp__git__*", "mcp__git__push", &json!({})));
+        assert!(holds("mcp__my-server__x", "mcp__my_server__x", &json!({})));
+        // Another system's name of the tool.
+        assert!(holds("run_command(rm *)", "Bash", &json!({"command": "rm -rf /"})));
+        assert!(!holds("run_command(rm *)", "Bash", &json!({"command": "ls"})));
         // What it is about cannot be told: the hook tells itself.
         assert!(holds("Skill(x)", "Skill", &json!({"name": "y"})));
     }
@@ -257,7 +273,7 @@ mod tests {
     #[test]
     fn what_is_no_rule_is_none() {
         for text in ["", "(x)", "Bash(x", "rm -rf *", "Bash(x) and more"] {
-            assert_eq!(Rule::read(text), None, "{text}");
+            assert_eq!(Rule::read(&CLAUDE, text), None, "{text}");
         }
     }
 }

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use tollgate_core::Kind;
 use tollgate_core::dialect::Layer;
+use tollgate_hosts::HostTool;
 
 use super::super::own::{is_our_handler, is_ours};
 use super::super::{EventName, FileHook, HookFile};
 use super::HostDialect;
 use super::condition::{Condition, Rule, TOOL};
 use super::handler::has_hooks;
-use super::names::Names;
+use super::names::{Names, alternatives};
 use crate::diagnostic::{Code, Report, Severity};
 use crate::json::{self, as_array, as_bool, as_object, as_text, name_span, span};
 use crate::names;
 use crate::source::Span;
+use crate::tools::{foreign, is_of_server, near, shown};
 
 /// Reads a file. `others` is how bad a handler is that nobody but the agent can run.
 pub(super) fn parse(
@@ -285,7 +287,7 @@ impl Reader<'_> {
         match Names::read(self.dialect, text) {
             Ok(names) => {
                 if is_about_tool {
-                    self.known_names(&names, span(value));
+                    self.known_names(&names, text, span(value));
                 }
                 Some(names)
             }
@@ -306,29 +308,51 @@ impl Reader<'_> {
         }
     }
 
-    /// Names in a list that are no tools of the agent.
-    fn known_names(&mut self, names: &Names, at: Span) {
-        let Names::List(list) = names else { return };
+    /// What is said of the names in a matcher.
+    fn known_names(&mut self, names: &Names, written: &str, at: Span) {
+        match names {
+            Names::All => {}
+            Names::List(list, _) => {
+                for name in list {
+                    self.known_name(name, at);
+                }
+            }
+            Names::Expression(..) => {
+                let names = alternatives(written).into_iter();
+                for name in names.filter(|name| !self.dialect.finds(name)) {
+                    self.known_name(name, at);
+                }
+            }
+        }
+    }
+
+    /// What is said of a name that is no tool of the agent.
+    pub(super) fn known_name(&mut self, name: &str, at: Span) {
         let host = self.dialect.host;
-        let is_alias =
-            |name: &str| self.dialect.form.aliases.iter().any(|(_, others)| others.contains(&name));
+        if self.dialect.knows_tool(name) || is_of_server(name) {
+            return;
+        }
+        let other = foreign(name);
+        if other.as_ref().is_some_and(|tool| tool.system == host.title) {
+            return;
+        }
+        if let Some(foreign) = other {
+            let message = format!("`{name}` is {}'s name of a tool", foreign.system);
+            let entry = self.report.add(Code::ForeignTool, at, message);
+            let theirs = |tool: &HostTool| foreign.ours.contains(&tool.tool);
+            let theirs = host.tools.iter().find(|tool| theirs(tool));
+            entry.help(match theirs {
+                Some(theirs) => format!("in {} the tool is `{}`", host.title, theirs.native),
+                None => format!("{} has no such tool", host.title),
+            });
+            return;
+        }
+        // Its own tools are fewer than all that are known, so more may be wrong.
         let tools: Vec<_> = host.tools.iter().map(|tool| tool.native).collect();
-        for name in list {
-            if tools.contains(&name.as_str())
-                || is_alias(name)
-                || !host.mcp.prefix.is_empty() && name.starts_with(host.mcp.prefix)
-            {
-                continue;
-            }
-            let other = names::foreign_tool(name).filter(|tool| tool.system != host.title);
-            if let Some(near) = names::nearest(name, &tools).filter(|near| near.len() > 2) {
-                self.report
-                    .add(Code::NeverMatches, at, format!("{} has no tool `{name}`", host.title))
-                    .help(format!("did you mean `{near}`?"));
-            } else if let Some(foreign) = other {
-                let message = format!("`{name}` is {}'s name of a tool", foreign.system);
-                self.report.add(Code::ForeignTool, at, message);
-            }
+        let own = names::nearest(name, &tools).filter(|near| near.len() > 2);
+        if let Some(near) = own.or_else(|| near(name)) {
+            let message = format!("{} has no tool `{}`", host.title, shown(name));
+            self.report.add(Code::UnknownTool, at, message).help(format!("did you mean `{near}`?"));
         }
     }
 

@@ -85,7 +85,10 @@ impl Reader<'_> {
                 .help("remove it");
             return None;
         }
-        let rule = Rule::read(text);
+        let rule = Rule::read(self.dialect, text);
+        if let Some(rule) = rule.as_ref().filter(|rule| !rule.tool().contains('*')) {
+            self.known_name(rule.tool(), span(value));
+        }
         if rule.is_none() {
             self.report
                 .add(Code::BadPattern, span(value), format!("`{text}` is no rule"))

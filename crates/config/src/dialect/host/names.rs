@@ -6,15 +6,16 @@ use tollgate_core::tools;
 use tollgate_hosts::{HostTool, Shape};
 
 use super::HostDialect;
+use crate::tools::is_of_server;
 
 /// What a matcher means, in the agent's own names.
 #[derive(Debug, Clone)]
 pub(super) enum Names {
     All,
-    /// Exactly these.
-    List(Vec<String>),
-    /// What an expression is found in.
-    Expression(Pattern),
+    /// Exactly these; and what the agent calls those that other systems call so.
+    List(Vec<String>, Vec<String>),
+    /// What an expression is found in; and as above.
+    Expression(Pattern, Vec<String>),
 }
 
 impl Names {
@@ -28,24 +29,34 @@ impl Names {
             |among: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || among.contains(c));
         if dialect.form.list.is_some_and(is_list) {
             let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
-            return Ok(Self::List(names.map(str::to_owned).collect()));
+            let names: Vec<_> = names.map(str::to_owned).collect();
+            let others = names.iter().flat_map(|name| natives(dialect, name)).collect();
+            return Ok(Self::List(names, others));
         }
-        found_in(text).map(Self::Expression)
+        let pattern = found_in(text)?;
+        let names = alternatives(text).into_iter();
+        let others = names.filter(|name| !dialect.finds(name));
+        let others = others.flat_map(|name| natives(dialect, name)).collect();
+        Ok(Self::Expression(pattern, others))
     }
 
     /// As [`read`](Self::read), where the whole text is one name.
     pub(super) fn exact(text: &str) -> Self {
         match text.trim() {
             "" | "*" => Self::All,
-            name => Self::List(vec![name.to_owned()]),
+            name => Self::List(vec![name.to_owned()], Vec::new()),
         }
     }
 
     pub(super) fn mean(&self, name: &str) -> bool {
         match self {
             Self::All => true,
-            Self::List(names) => names.iter().any(|it| it == name),
-            Self::Expression(pattern) => pattern.matches(Subject::named(name)),
+            Self::List(names, others) => {
+                names.iter().any(|it| is_same(it, name)) || others.iter().any(|it| it == name)
+            }
+            Self::Expression(pattern, others) => {
+                pattern.matches(Subject::named(name)) || others.iter().any(|it| it == name)
+            }
         }
     }
 
@@ -69,7 +80,7 @@ impl Names {
         known.dedup();
         match self {
             Self::All => Matcher::All,
-            Self::List(names) if names.iter().all(|name| !is_of_server(dialect, name)) => {
+            Self::List(names, _) if names.iter().all(|name| !may_be_of_server(dialect, name)) => {
                 let targets = known.iter().map(|name| Target::Tool((*name).to_owned()));
                 let others = names.iter().filter(|name| dialect.host.tool(name).is_none());
                 Matcher::Targets(
@@ -77,15 +88,47 @@ impl Names {
                 )
             }
             // A server's tool may have one of several names here.
-            Self::List(names) => {
+            Self::List(names, _) => {
                 let names = names.iter().map(|name| regex_escaped(name));
                 with_servers(known, names)
             }
-            Self::Expression(pattern) => {
+            Self::Expression(pattern, _) => {
                 with_servers(known, std::iter::once(pattern_text(pattern)))
             }
         }
     }
+}
+
+/// The names in an expression that is nothing but names.
+pub(super) fn alternatives(text: &str) -> Vec<&str> {
+    let inner = text.trim_start_matches('^').trim_end_matches('$');
+    let inner = inner.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(inner);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '|';
+    if !inner.chars().all(is_name) {
+        return Vec::new();
+    }
+    inner.split('|').filter(|name| !name.is_empty()).collect()
+}
+
+/// What the agent calls the tools that another system calls so. Where it has none, a hook reads the
+/// name of the table.
+pub(super) fn natives(dialect: &HostDialect, name: &str) -> Vec<String> {
+    if dialect.knows_tool(name) || is_of_server(name) {
+        return Vec::new();
+    }
+    let meant: Vec<_> = tools::meant(name).map(|tool| tool.name).collect();
+    let is_meant = |tool: &&HostTool| ours(tool).iter().any(|tool| meant.contains(tool));
+    let theirs = dialect.host.tools.iter().filter(is_meant).map(|tool| tool.native);
+    theirs.chain(meant.iter().copied()).map(str::to_owned).collect()
+}
+
+/// True if two names are one, in any spelling of a server's tool.
+pub(super) fn is_same(written: &str, name: &str) -> bool {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    written == name
+        || is_of_server(written)
+            && is_of_server(name)
+            && written.chars().map(plain).eq(name.chars().map(plain))
 }
 
 /// The tools of the table that one of an agent may be.
@@ -100,7 +143,7 @@ fn ours(tool: &HostTool) -> Vec<&'static str> {
     }
 }
 
-fn is_of_server(dialect: &HostDialect, name: &str) -> bool {
+fn may_be_of_server(dialect: &HostDialect, name: &str) -> bool {
     let prefix = dialect.host.mcp.prefix;
     prefix.is_empty() || name.starts_with(prefix)
 }

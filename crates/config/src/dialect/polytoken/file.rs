@@ -5,19 +5,14 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use schemars::JsonSchema;
-use tollgate_core::Kind;
 use tollgate_core::dialect::Layer;
-use tollgate_core::event::ToolCall;
-use tollgate_core::matcher::{Matcher, McpNames, Pattern};
-use tollgate_core::target::Subject;
-use tollgate_core::tools;
+use tollgate_core::matcher::Matcher;
 
 use super::super::checks::check_command;
 use super::super::own::is_our_command;
 use super::super::schema::without_null;
 use super::super::{EventName, FileHook, HookFile, Negation};
-use super::EVENTS;
-use super::wire::native;
+use super::{EVENTS, matcher};
 use crate::diagnostic::{Code, Report};
 use crate::json::{self, as_object, as_text, name_span, span};
 use crate::names;
@@ -206,7 +201,7 @@ impl Reader<'_> {
         }
         let matcher = match (matcher, event) {
             (None, _) => Some(Matcher::All),
-            (Some(value), Some(event)) => self.matcher(value, event),
+            (Some(value), Some(event)) => matcher::matcher(value, event, self.report),
             (Some(value), None) => as_text(value, "`matcher`", self.report).map(|_| Matcher::All),
         };
         if let (Some(name), Some(event), Some(command), Some(matcher)) =
@@ -314,75 +309,6 @@ impl Reader<'_> {
         command
     }
 
-    fn matcher(&mut self, value: &Value<'_>, event: &'static EventName) -> Option<Matcher> {
-        let text = as_text(value, "`matcher`", self.report)?;
-        let at = span(value);
-        if text.is_empty() {
-            self.report
-                .add(Code::NeverMatches, at, "an empty glob matches nothing")
-                .help("leave the matcher off, or write `*`");
-            return None;
-        }
-        if text == "*" || text == "**" {
-            return Some(Matcher::All);
-        }
-        let matcher = match Matcher::glob(text) {
-            Ok(matcher) => matcher,
-            Err(error) => {
-                self.report
-                    .add(Code::BadPattern, at, format!("not a glob: {}", error.message))
-                    .help("`*` stands for any text within a segment, `**` for any text, `?` for one character, `[a-z]` for a range");
-                return None;
-            }
-        };
-        let about_tool = event.kinds.iter().all(|kind| kind.is_about_tool());
-        if about_tool {
-            self.tool_names(text, at);
-            return Some(in_both_words(text).unwrap_or(matcher).mcp(McpNames::Fused));
-        }
-        if event.kinds.iter().any(|kind| matches!(kind, Kind::SubagentStart | Kind::SubagentStop)) {
-            return Some(matcher);
-        }
-        // The subject is always the same, so whether it matches is known now.
-        if Pattern::glob(text).is_ok_and(|glob| glob.matches(Subject::named(event.name))) {
-            return Some(Matcher::All);
-        }
-        let said = format!(
-            "the subject of this event is its own name, `{}`, so this never matches",
-            event.name
-        );
-        self.report.add(Code::NeverMatches, at, said).help("leave the matcher off");
-        None
-    }
-
-    /// Names in a matcher that are no tools here.
-    fn tool_names(&mut self, matcher: &str, at: Span) {
-        if let Some(foreign) = names::foreign_tool(matcher)
-            && foreign.system != "Polytoken"
-            && foreign.name != "web_fetch"
-        {
-            let help = match foreign.polytoken {
-                Some(ours) => format!("in Polytoken the tool is `{ours}`"),
-                None => "Polytoken has no such tool".to_owned(),
-            };
-            self.report
-                .add(
-                    Code::ForeignTool,
-                    at,
-                    format!("`{matcher}` is {}'s name of a tool", foreign.system),
-                )
-                .help(help);
-        } else if matcher.contains('|') {
-            self.report
-                .add(Code::NeverMatches, at, "a glob has no `|`: this matches no tool")
-                .help("write a hook for each, or one glob for all: `file_edit_*`");
-        } else if matcher.contains(char::is_whitespace) || has_bare_comma(matcher) {
-            self.report
-                .add(Code::NeverMatches, at, "no tool has a space or a comma in its name")
-                .help("write a hook for each tool, or one glob for all");
-        }
-    }
-
     /// A name twice is allowed, and makes a negation hit both.
     fn no_name_twice(&mut self) {
         let mut seen: HashMap<&str, Span> = HashMap::with_capacity(self.file.hooks.len());
@@ -400,38 +326,4 @@ impl Reader<'_> {
             }
         }
     }
-}
-
-/// A glob of Polytoken's tools, and the tools of the table that are these: whoever makes the call, a hook that asks for
-/// `shell_exec` is asked about `run_command`. None where they are none.
-fn in_both_words(glob: &str) -> Option<Matcher> {
-    let pattern = Pattern::glob(glob).ok()?;
-    let is_meant = |tool: &&tools::Tool| {
-        let (native, _) = native(&ToolCall::new(tool.name));
-        native != tool.name && pattern.matches(Subject::named(&native))
-    };
-    let meant = tools::TABLE.iter().filter(is_meant);
-    let names: Vec<_> =
-        meant.flat_map(|tool| std::iter::once(&tool.name).chain(tool.aliases).copied()).collect();
-    if names.is_empty() {
-        return None;
-    }
-    if has_bare_comma(glob) {
-        return None;
-    }
-    let matcher = Matcher::glob(&format!("{{{glob},{}}}", names.join(","))).ok()?;
-    Some(matcher.shown_as(glob))
-}
-
-/// Whether a glob has a comma outside of braces: it is a letter of a name there, and no alternative.
-fn has_bare_comma(glob: &str) -> bool {
-    let mut depth = 0_usize;
-    glob.chars().any(|c| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    })
 }

@@ -6,7 +6,7 @@
 
 #[cfg(debug_assertions)]
 mod fault;
-mod fetched;
+mod made;
 mod rounds;
 mod session;
 
@@ -33,6 +33,7 @@ use tollgate_starlark::Starlark;
 use crate::dispatch::{Input, Ready};
 use crate::problem::Problem;
 use crate::world;
+use made::Made;
 
 /// Answer one hook call of another agent: reads its payload on standard input
 #[derive(Debug, clap::Args)]
@@ -256,7 +257,8 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     let project = project(args, incoming, state.as_deref())?;
     world::known(world::Session {
         began: session::began(incoming, state.as_deref()),
-        fetched: fetched::list(incoming, state.as_deref()),
+        fetched: made::list(Made::Fetched, incoming, state.as_deref()),
+        written: made::list(Made::Written, incoming, state.as_deref()),
     });
     let places = Places { project: Some(project), ..places };
     // This process has limits of its own, and a refusal is ready should it break them: a worker for scripts would only be
@@ -281,7 +283,7 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
             break;
         }
     }
-    fetched::note(incoming, state.as_deref(), &outcomes);
+    made::note(incoming, state.as_deref(), &outcomes);
     let tollgate_config::settings::Hosts { refuse_unasked, refuse_unwritten, pass_allow } =
         settings.hosts;
     let at_terminal = incoming.event.forms.ask != Form::Terminal || is_at_terminal();

@@ -28,6 +28,8 @@ pub(crate) struct Session {
     pub(crate) began: Option<SystemTime>,
     /// The list of files that it has fetched from other machines, one path a line.
     pub(crate) fetched: Option<PathBuf>,
+    /// The list of files that its tools were to write.
+    pub(crate) written: Option<PathBuf>,
 }
 
 /// Lets the analysis of commands know the machine. Tests of hooks go without, so that they mean the
@@ -80,6 +82,11 @@ impl Files for Disk {
         let real = fs::canonicalize(path).ok()?;
         let real = real.to_str()?;
         (real != path).then(|| real.to_owned())
+    }
+
+    fn was_written(&self, path: &str) -> bool {
+        let list = self.session.written.as_deref().and_then(|list| text(list, LARGEST_LIST));
+        list.is_some_and(|list| list.lines().any(|line| line == path))
     }
 
     fn names(&self, directory: &str) -> Vec<String> {

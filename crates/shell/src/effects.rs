@@ -6,6 +6,7 @@ mod fetched;
 pub mod hosts;
 pub(crate) mod location;
 mod of;
+pub mod packages;
 mod parse;
 mod place;
 mod row;

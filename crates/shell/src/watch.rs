@@ -129,6 +129,11 @@ impl Spot {
         self.what == lists::ON_PATH || self.what == lists::OF_SYSTEM
     }
 
+    /// True for what a build server runs: people have it changed every day, and look at it.
+    pub fn is_build_server(&self) -> bool {
+        self.what == lists::CI
+    }
+
     /// True for settings of a project, which its own programs read.
     pub fn is_env_file(&self) -> bool {
         self.what == lists::ENV_FILE

@@ -24,6 +24,9 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// Returns where an absolute path leads, if that is somewhere else.
     fn leads_to(&self, path: &str) -> Option<String>;
 
+    /// True if a tool of the session was to write this file. It may not be there.
+    fn was_written(&self, path: &str) -> bool;
+
     /// Returns the names in a directory, the first few.
     fn names(&self, directory: &str) -> Vec<String>;
 }

@@ -60,7 +60,14 @@ pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
         _ => None,
     };
     if let Some(what) = what.filter(|what| !is_pinned(what)) {
-        let what = format!("`{} {what}`", call.by);
+        let with = match name {
+            "docker" | "podman" | "nerdctl" | "pipx" | "go" | "deno" => format!(" {sub}"),
+            "cargo" => " install --git".to_owned(),
+            "pnpm" | "yarn" => " dlx".to_owned(),
+            "pip" | "pip3" => " install".to_owned(),
+            _ => String::new(),
+        };
+        let what = format!("`{name}{with} {what}`");
         call.fetches_code(what);
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Tool {
     pub(crate) acts: &'static [Act],
     /// Subcommands. Where one is named, it is what counts, and not the acts above.
     pub(crate) subs: &'static [Self],
+    /// An option that belongs to its name, and the bits by which it is told: `git reset --hard`.
+    pub(crate) says: Option<(&'static str, u32)>,
     /// What the columns above cannot say.
     pub(crate) special: Option<fn(&mut Call<'_, '_>)>,
     /// Whether a version may follow the name: `python3.12`.
@@ -173,6 +175,7 @@ pub(crate) const fn tool(names: &'static [&'static str]) -> Tool {
         valued_long: &[],
         acts: &[],
         subs: &[],
+        says: None,
         special: None,
         versions: false,
     }
@@ -206,6 +209,11 @@ impl Tool {
 
     pub(crate) const fn subs(mut self, subs: &'static [Self]) -> Self {
         self.subs = subs;
+        self
+    }
+
+    pub(crate) const fn says(mut self, option: &'static str, bits: u32) -> Self {
+        self.says = Some((option, bits));
         self
     }
 

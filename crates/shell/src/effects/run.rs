@@ -120,6 +120,9 @@ impl<'a, 'o> Call<'a, 'o> {
             1 => ONE,
             _ => 0,
         };
+        if let Some((option, _)) = tool.says.filter(|(_, bits)| self.has(*bits)) {
+            self.say(option);
+        }
         let before = self.out.list.len();
         self.play_roles();
         for act in tool.acts {

@@ -117,6 +117,7 @@ pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
         return;
     }
     let mut left = LONGEST;
+    written(call, words);
     for word in words {
         let text = word.to_string();
         left = left.saturating_sub(text.len());
@@ -130,6 +131,27 @@ pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
         let text = input.to_string();
         if text.len() <= left && !super::is_reader(name) && is_told(name) {
             each_path(&text, |path| note(call, path));
+        }
+    }
+}
+
+/// Notes watched paths behind options by which programs are told where to write.
+fn written(call: &mut Call<'_, '_>, words: &[Value]) {
+    let is_output = |word: &Value| {
+        let text = word.prefix();
+        matches!(text, "-o" | "-O" | "-w" | "-of" | "-out")
+            || ["--out", "--log", "--write", "--save", "--dump", "--to"]
+                .iter()
+                .any(|start| text.starts_with(start))
+    };
+    for pair in words.windows(2) {
+        let [option, path] = pair else { continue };
+        let is_new = |effect: &super::Effect| effect.kind == Kind::Write;
+        if is_output(option) && !call.found().iter().any(is_new) {
+            let path = path.to_string();
+            if path.starts_with(['/', '~']) {
+                note_write(call, &path);
+            }
         }
     }
 }
@@ -254,5 +276,17 @@ fn note(call: &mut Call<'_, '_>, path: &str) {
                 call.path_text(Kind::Write, &text, false);
             }
         });
+    }
+}
+
+/// The same for a path that is written to, as an option says.
+fn note_write(call: &mut Call<'_, '_>, path: &str) {
+    let mut found = Vec::new();
+    location::each_of_text(path, &call.directories, |location| found.push(location));
+    let watch = Watch { homes: &world::here().homes };
+    for location in found {
+        if matches!(watch.find(&location, Reason::Runs), Some((Hit::At, _))) {
+            call.maybe(|call| call.path_text(Kind::Write, &location.text, false));
+        }
     }
 }

@@ -104,6 +104,7 @@ static ROWS: &[Row] = &[
     row(&["aws"], &["cloudtrail", "~delete-"], Thing::Log, true),
     row(&["aws"], &["guardduty", "~delete-"], Thing::Log, true),
     row(&["gcloud"], &["logging", "~delete"], Thing::Log, true),
+    row(&["docker", "podman", "buildah"], &["build", "~--ssh"], Thing::Credentials, false),
     row(&["loginctl"], &["enable-linger"], Thing::Schedule, false),
     row(&["systemd-run"], &["~--on-"], Thing::Schedule, false),
 ];

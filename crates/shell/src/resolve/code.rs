@@ -479,7 +479,12 @@ fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text:
         }
         Meaning::Connects => {
             let target = arguments.first().and_then(Argument::path);
-            synthesized(walker, vec![Value::text("curl"), target.unwrap_or_else(Value::unknown)]);
+            let mut argv = vec![Value::text("curl"), target.unwrap_or_else(Value::unknown)];
+            let sends = ["POST", "PUT", "data=", ".post(", ".put(", "body:", "sendall", "json="];
+            if sends.iter().any(|word| text.contains(word)) {
+                argv.extend(["-d", "data"].map(Value::text));
+            }
+            synthesized(walker, argv);
         }
         Meaning::Forks if text.contains("while") => walker.unknown(Why::Endless, text),
         Meaning::Forks => walker.unknown(Why::Opaque, text),

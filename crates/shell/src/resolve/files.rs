@@ -78,9 +78,16 @@ impl Walker {
         if self.files_read >= MOST_FILES || self.host.is_some() {
             return None;
         }
-        let path = self.absolute(path)?;
+        let absolute = self.absolute(path)?;
         self.files_read += 1;
-        files.look(&path)
+        let found = files.look(&absolute);
+        if found.is_none() && files.was_written(&absolute) {
+            self.unknown(
+                Why::Code,
+                &format!("`{path}`, which was written in this session and cannot be read"),
+            );
+        }
+        found
     }
 
     /// The names in a directory.

@@ -89,8 +89,13 @@ impl Judge<'_> {
         if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Runs) {
             // What git, an archive or a container may write in its own directory is not this file.
             if effect.sure || !effect.tree && effect.by != "git config" {
-                let level = if effect.sure { Level::Deny } else { Level::Ask };
-                let sentence = sentence::writes_startup(&shown, spot.what);
+                let level =
+                    if effect.sure && !spot.is_build_server() { Level::Deny } else { Level::Ask };
+                let sentence = if spot.is_build_server() {
+                    sentence::changes_build(&shown)
+                } else {
+                    sentence::writes_startup(&shown, spot.what)
+                };
                 return self.note(effect, Class::Startup, level, sentence);
             }
             return;
@@ -166,7 +171,7 @@ impl Judge<'_> {
                 effect,
                 Class::Destroy,
                 Level::Deny,
-                sentence::deletes(&shown, place, tree, &effect.by),
+                sentence::deletes(&shown, place, tree, &effect.by, self.situation.text),
             );
         }
         if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Record) {
@@ -193,10 +198,11 @@ impl Judge<'_> {
                 effect,
                 Class::Destroy,
                 Level::Deny,
-                sentence::deletes(&shown, place, tree, &effect.by),
+                sentence::deletes(&shown, place, tree, &effect.by, self.situation.text),
             );
         }
-        if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Secret)
+        if let Some((hit, spot)) = self.situation.watch().find(location, Reason::Secret)
+            && (hit == Hit::At || hit == Hit::Around && tree)
             && !matches!(place, Place::Inside | Place::Workspace)
         {
             return self.note(
@@ -231,7 +237,7 @@ impl Judge<'_> {
                     effect,
                     Class::Destroy,
                     level,
-                    sentence::deletes(&shown, place, tree, &effect.by),
+                    sentence::deletes(&shown, place, tree, &effect.by, self.situation.text),
                 );
             }
             Place::Elsewhere if tree => {
@@ -239,7 +245,7 @@ impl Judge<'_> {
                     effect,
                     Class::Destroy,
                     Level::Ask,
-                    sentence::deletes(&shown, place, tree, &effect.by),
+                    sentence::deletes(&shown, place, tree, &effect.by, self.situation.text),
                 );
             }
             _ => {}

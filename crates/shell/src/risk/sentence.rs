@@ -10,8 +10,12 @@ pub(super) fn in_script(path: &str, sentence: &str) -> String {
     format!("`{path}` was read first. {sentence}")
 }
 
-pub(super) fn deletes(path: &str, place: Place, tree: bool, by: &str) -> String {
+pub(super) fn deletes(path: &str, place: Place, tree: bool, by: &str, text: &str) -> String {
     match place {
+        Place::Root if variable(text, by).is_some() => {
+            let name = variable(text, by).unwrap_or_default();
+            format!("`{name}` may be empty, and then this would delete every file on this machine. Write the path out, or use `${{{}:?}}`.", name.trim_start_matches('$'))
+        }
         Place::Root => "This would delete every file on this machine. Name the files in the project that have to go.".to_owned(),
         Place::Home if path == "~" || path.ends_with("/*") || path == "~/*" => {
             "This would delete your whole home directory. Name the files in the project that have to go.".to_owned()
@@ -54,29 +58,16 @@ pub(super) fn deletes_unknown(text: &str, by: &str) -> String {
     }
 }
 
-/// The first variable behind a program's name.
-fn variable<'t>(text: &'t str, by: &str) -> Option<&'t str> {
+/// The first variable behind a program's name, as it is written without braces: `$OUT`.
+fn variable(text: &str, by: &str) -> Option<String> {
     let program = by.split(' ').next().unwrap_or(by);
     let from = text.find(program).map_or(0, |at| at + program.len());
-    let rest = text.get(from..)?;
-    let at = rest.find('$')?;
-    let name = rest.get(at + 1..)?;
-    let (skip, name) = match name.strip_prefix('{') {
-        Some(name) => (2, name),
-        None => (1, name),
-    };
-    let end = name
-        .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
-        .unwrap_or(name.len());
-    let first = name.chars().next()?;
-    if end == 0 || first.is_ascii_digit() {
-        return None;
-    }
-    if skip == 2 {
-        None.or_else(|| rest.get(at + skip..at + skip + end))
-    } else {
-        rest.get(at..at + skip + end)
-    }
+    let (_, rest) = text.get(from..)?.split_once('$')?;
+    let name = rest.strip_prefix('{').unwrap_or(rest);
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+    let name = name.get(..end)?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    is_name.then(|| format!("${name}"))
 }
 
 pub(super) fn overwrites_device(path: &str, by: &str) -> String {
@@ -132,6 +123,26 @@ pub(super) fn reads_all(path: &str, by: &str) -> String {
 
 pub(super) fn reads_store(by: &str) -> String {
     format!("`{by}` hands out stored secrets. Ask the person for what you need.")
+}
+
+pub(super) fn lends_keys(by: &str) -> String {
+    format!("`{by} --ssh` lets the build use your SSH keys. Ask the person first.")
+}
+
+pub(super) fn nearly_package(name: &str, meant: &str) -> String {
+    format!("`{name}` is not the package `{meant}`, only nearly its name. Did you mean `{meant}`?")
+}
+
+pub(super) fn sends_variable(name: &str, host: &str) -> String {
+    format!(
+        "This would send `${name}` to {host} as part of an address. Addresses are written to logs; ask the person."
+    )
+}
+
+pub(super) fn changes_build(path: &str) -> String {
+    format!(
+        "`{path}` is what the build server runs, with the secrets of the repository. Look at this change before it is made."
+    )
 }
 
 pub(super) fn writes_startup(path: &str, what: &str) -> String {
@@ -281,12 +292,20 @@ pub(super) fn destroys(what: &str, name: &str, by: &str) -> String {
         "repository" if by.contains("stash") => {
             format!("`{by}` throws away stashed changes and cannot be undone. Use `git stash pop`.")
         }
+        "repository" if by.contains("clean") => format!(
+            "`{by}` deletes files that git does not track and cannot be undone. Name the files that have to go."
+        ),
         "repository" if by.contains("branch") => format!(
             "`{by}` deletes the branch{named} with commits that only it may have. Use `git branch -d`."
         ),
         "repository" => format!(
             "`{by}` throws away changes that are not committed and cannot be undone. Commit or stash them first."
         ),
+        "database" if name.chars().all(|c| c.is_ascii_uppercase()) => {
+            format!(
+                "`{by}` deletes data of the database and cannot be undone. Ask the person to do it."
+            )
+        }
         "database" => format!(
             "`{by}` deletes data of the database{named} and cannot be undone. Ask the person to do it."
         ),
@@ -314,14 +333,14 @@ pub(super) fn destroys(what: &str, name: &str, by: &str) -> String {
         "device" => format!("`{by}` erases the disk{named}, and everything on it is lost."),
         "power" => powers_off(by),
         "process" => format!(
-            "`{by}` would end processes that others need{named}. Name the process that has to end."
+            "`{by}` would end processes that others need. Name the process that has to end."
         ),
         "service" => format!(
-            "`{by}` would end{} that others need. Ask the person to do it.",
+            "`{by}` would end{}, which others need. Ask the person to do it.",
             or(&named, " services")
         ),
         "package" => format!(
-            "`{by}` removes{} that the system needs. Ask the person to do it.",
+            "`{by}` removes{}, which the system needs. Ask the person to do it.",
             or(&named, " packages")
         ),
         "account" => format!(
@@ -330,7 +349,7 @@ pub(super) fn destroys(what: &str, name: &str, by: &str) -> String {
         "firewall" => format!(
             "`{by}` turns off what protects this machine, or locks everybody out. Ask the person to do it."
         ),
-        "network" => format!("`{by}` takes the network{named} down. Ask the person to do it."),
+        "network" => format!("`{by}` takes the network down. Ask the person to do it."),
         "kernel" => format!(
             "`{by}` changes the kernel while it runs and may stop the machine. Ask the person to do it."
         ),

@@ -2,6 +2,7 @@
 
 use super::{Class, Judge, Level, sentence};
 use crate::effects::hosts::{Reach, reach};
+use crate::effects::packages::nearly;
 use crate::effects::{Effect, Kind, Target};
 
 /// Services by which a machine is watched or protected.
@@ -64,7 +65,12 @@ impl Judge<'_> {
                 _ => Class::Destroy,
             };
             let level = if effect.sure { Level::Deny } else { Level::Ask };
-            return self.note(effect, class, level, sentence::destroys(what, name, by));
+            let sentence = if what == "service" && is_protector(name) {
+                sentence::stops_protection(by, name)
+            } else {
+                sentence::destroys(what, name, by)
+            };
+            return self.note(effect, class, level, sentence);
         }
         match what {
             "account" => {
@@ -96,9 +102,14 @@ impl Judge<'_> {
             "network" => self.route(effect, name),
             "setting" => self.setting(effect, name),
             "service" => self.service(effect, name),
+            // A build that may use the keys of the person is one that people start.
+            "credentials" if by.starts_with("docker") || by.starts_with("podman") => {
+                self.note(effect, Class::Secret, Level::Ask, sentence::lends_keys(by));
+            }
             "credentials" => {
                 self.note(effect, Class::Secret, Level::Deny, sentence::reads_store(by));
             }
+            "package" => self.package(effect, name),
             _ => {}
         }
     }
@@ -139,6 +150,16 @@ impl Judge<'_> {
                 let sentence = sentence::pushes_elsewhere(host);
                 self.note(effect, Class::Send, Level::Ask, sentence);
             }
+        }
+    }
+
+    /// A package whose name is nearly that of another one.
+    fn package(&mut self, effect: &Effect, name: &str) {
+        let installs =
+            ["install", "add", "i", "get", "require"].iter().any(|verb| effect.by.ends_with(verb));
+        if let Some(meant) = nearly(name).filter(|_| installs) {
+            let sentence = sentence::nearly_package(name, meant);
+            self.note(effect, Class::Code, Level::Ask, sentence);
         }
     }
 

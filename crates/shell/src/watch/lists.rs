@@ -16,6 +16,9 @@ const fn spot(
 /// Settings of a project with passwords in them: the project's own programs read them.
 pub(super) const ENV_FILE: &str = "the settings and passwords of a project";
 
+/// What a build server runs, with the secrets of the repository.
+pub(super) const CI: &str = "what the build server runs";
+
 /// Directories of programs.
 pub(super) const ON_PATH: &str = "a program in a directory on PATH";
 pub(super) const OF_SYSTEM: &str = "a program of the system";
@@ -95,8 +98,8 @@ pub(super) static SPOTS: &[Spot] = spots! {
     }
     Runs Home "a service or timer" { [".config" "systemd" "**"] [".local" "share" "systemd" "**"] [".local" "share" "dbus-1" "**"] [".config" "upstart" "**"] }
     Runs Home "a file that decides who can log in" { [".ssh" "**"] [".rhosts"] [".shosts"] [".k5login"] [".config" "sshd" "**"] [".google_authenticator"] [".gnupg" "**"] [".netrc"] }
-    Runs Home "git's settings, which can run programs" { [".gitconfig"] [".config" "git" "**"] [".git-templates" "**"] [".githooks" "**"] [".hgrc"] [".subversion" "config"] }
-    Runs Home "settings that decide which packages are installed" {
+    Runs Home "a file of git's settings, which can run programs" { [".gitconfig"] [".config" "git" "**"] [".git-templates" "**"] [".githooks" "**"] [".hgrc"] [".subversion" "config"] }
+    Runs Home "a file that decides which packages are installed" {
         [".npmrc"] [".yarnrc"] [".yarnrc.yml"] [".config" "pip" "**"] [".pip" "**"] [".pydistutils.cfg"] [".condarc"] [".gemrc"] [".bundle" "config"] [".cargo" "config"] [".cargo" "config.toml"] [".m2" "settings.xml"] [".gradle" "init.gradle"] [".gradle" "init.d" "**"] [".gradle" "gradle.properties"] [".config" "uv" "**"] [".config" "composer" "**"] [".wgetrc"] [".curlrc"]
     }
     Runs Home ON_PATH { [".local" "bin" "**"] ["bin" "**"] [".cargo" "bin" "**"] [".rustup" "**"] [".cargo" "env"] ["go" "bin" "**"] [".npm-global" "bin" "**"] [".pyenv" "shims" "**"] [".asdf" "shims" "**"] [".volta" "**"] [".deno" "bin" "**"] [".bun" "bin" "**"] [".krew" "bin" "**"] }
@@ -105,11 +108,11 @@ pub(super) static SPOTS: &[Spot] = spots! {
         [".psqlrc"] [".sqliterc"] [".irbrc"] [".pryrc"] [".pythonrc"] [".pythonrc.py"] [".Rprofile"] [".Renviron"] [".perldb"] [".ipython" "**"] [".jshintrc"] [".mailcap"] [".lesskey"] [".lessfilter"] [".node_repl.js"] [".julia" "config" "**"] [".ghci"] [".guile"] [".ocamlinit"] [".config" "ipython" "**"]
     }
     Runs Anywhere "a file that Python runs at every start" { ["usercustomize.py"] ["sitecustomize.py"] ["site-packages" "*.pth"] ["dist-packages" "*.pth"] }
-    Runs Home "credentials that decide who acts for you" { [".aws" "**"] [".kube" "config"] [".docker" "config.json"] [".config" "gcloud" "**"] [".azure" "**"] [".config" "gh" "**"] [".git-credentials"] [".pypirc"] }
-    Runs Home "an agent's settings" {
+    Runs Home "a file that decides who acts for you" { [".aws" "**"] [".kube" "config"] [".docker" "config.json"] [".config" "gcloud" "**"] [".azure" "**"] [".config" "gh" "**"] [".git-credentials"] [".pypirc"] }
+    Runs Home "a file of an agent's settings" {
         [".claude" "**"] [".claude.json"] [".codex" "**"] [".gemini" "**"] [".cursor" "**"] [".config" "opencode" "**"] [".copilot" "**"] [".qwen" "**"] [".kimi" "**"] [".kimi-code" "**"] [".factory" "**"] [".cline" "**"] [".codeium" "**"] [".agents" "**"] [".polytoken" "**"] [".config" "goose" "**"] [".continue" "**"] [".aider.conf.yml"] [".windsurf" "**"] [".mcp.json"] ["Library" "Application Support" "Claude" "**"]
     }
-    Runs Home "an editor's settings, which can run programs" { [".config" "Code" "User" "**"] [".vscode" "extensions" "**"] [".vscode-server" "**"] [".config" "VSCodium" "**"] ["Library" "Application Support" "Code" "User" "**"] [".local" "share" "code-server" "**"] [".config" "JetBrains" "**"] }
+    Runs Home "a file of an editor's settings, which can run programs" { [".config" "Code" "User" "**"] [".vscode" "extensions" "**"] [".vscode-server" "**"] [".config" "VSCodium" "**"] ["Library" "Application Support" "Code" "User" "**"] [".local" "share" "code-server" "**"] [".config" "JetBrains" "**"] }
 
     Runs Root "a file that runs at login" {
         ["etc" "profile"] ["etc" "profile.d" "**"] ["etc" "bash.bashrc"] ["etc" "bashrc"] ["etc" "bash.bash_logout"] ["etc" "zsh" "**"] ["etc" "zshrc"] ["etc" "zshenv"] ["etc" "zprofile"] ["etc" "csh.cshrc"] ["etc" "csh.login"] ["etc" "fish" "**"] ["etc" "environment"] ["etc" "environment.d" "**"] ["etc" "xdg" "autostart" "**"] ["etc" "X11" "**"] ["etc" "update-motd.d" "**"] ["etc" "skel" "**"]
@@ -119,20 +122,21 @@ pub(super) static SPOTS: &[Spot] = spots! {
         ["etc" "systemd" "**"] ["usr" "lib" "systemd" "**"] ["lib" "systemd" "**"] ["usr" "local" "lib" "systemd" "**"] ["run" "systemd" "**"] ["etc" "init.d" "**"] ["etc" "init" "**"] ["etc" "inittab"] ["etc" "rc.local"] ["etc" "rc.common"] ["etc" "rc.conf"] ["etc" "rc.d" "**"] ["etc" "rc0.d" "**"] ["etc" "rc1.d" "**"] ["etc" "rc2.d" "**"] ["etc" "rc3.d" "**"] ["etc" "rc4.d" "**"] ["etc" "rc5.d" "**"] ["etc" "rc6.d" "**"] ["etc" "rcS.d" "**"] ["usr" "local" "etc" "rc.d" "**"]
         ["Library" "LaunchAgents" "**"] ["Library" "LaunchDaemons" "**"] ["Library" "StartupItems" "**"] ["System" "Library" "**"] ["etc" "emond.d" "**"] ["private" "var" "db" "emondClients" "**"] ["etc" "runit" "**"] ["etc" "sv" "**"] ["etc" "s6" "**"] ["etc" "supervisor" "**"] ["etc" "dbus-1" "**"] ["usr" "share" "dbus-1" "**"] ["etc" "udev" "**"] ["lib" "udev" "**"] ["usr" "lib" "udev" "**"] ["etc" "NetworkManager" "dispatcher.d" "**"] ["etc" "network" "if-up.d" "**"] ["etc" "ppp" "ip-up.d" "**"] ["etc" "dhcp" "dhclient-exit-hooks.d" "**"] ["etc" "acpi" "**"] ["etc" "pm" "**"] ["etc" "logrotate.d" "**"] ["etc" "apt" "apt.conf.d" "**"] ["etc" "apt" "apt.conf"] ["etc" "dpkg" "**"] ["etc" "kernel" "**"] ["etc" "initramfs-tools" "**"] ["etc" "dracut.conf.d" "**"] ["etc" "inetd.conf"] ["etc" "xinetd.d" "**"]
     }
-    Runs Root "accounts and rights of the system" {
+    Runs Root "part of the accounts and rights of the system" {
         ["etc" "passwd"] ["etc" "passwd-"] ["etc" "shadow"] ["etc" "shadow-"] ["etc" "group"] ["etc" "gshadow"] ["etc" "master.passwd"] ["etc" "sudoers"] ["etc" "sudoers.d" "**"] ["etc" "doas.conf"] ["etc" "sudo.conf"] ["etc" "pam.d" "**"] ["etc" "pam.conf"] ["etc" "security" "**"] ["etc" "polkit-1" "**"] ["usr" "share" "polkit-1" "**"] ["etc" "ssh" "**"] ["etc" "login.defs"] ["etc" "securetty"] ["etc" "hosts.allow"] ["etc" "hosts.deny"] ["etc" "hosts.equiv"] ["etc" "shells"] ["etc" "subuid"] ["etc" "subgid"] ["etc" "nsswitch.conf"] ["etc" "krb5.conf"] ["etc" "sssd" "**"] ["etc" "gitconfig"]
     }
-    Runs Root "what every program loads" { ["etc" "ld.so.preload"] ["etc" "ld.so.conf"] ["etc" "ld.so.conf.d" "**"] ["etc" "ld.so.cache"] ["lib" "**"] ["lib64" "**"] ["usr" "lib" "x86_64-linux-gnu" "**"] ["usr" "lib" "aarch64-linux-gnu" "**"] ["usr" "lib64" "**"] ["etc" "alternatives" "**"] ["etc" "binfmt.d" "**"] ["etc" "ssl" "certs" "**"] ["usr" "local" "share" "ca-certificates" "**"] ["etc" "pki" "**"] ["etc" "ca-certificates" "**"] ["etc" "ca-certificates.conf"] }
-    Runs Root "the kernel and what it loads" { ["boot" "**"] ["efi" "**"] ["etc" "modprobe.d" "**"] ["etc" "modules"] ["etc" "modules-load.d" "**"] ["lib" "modules" "**"] ["usr" "lib" "modules" "**"] ["proc" "sys" "**"] ["proc" "sysrq-trigger"] ["sys" "**"] ["etc" "sysctl.conf"] ["etc" "sysctl.d" "**"] ["etc" "default" "grub"] ["etc" "grub.d" "**"] ["etc" "fstab"] ["etc" "crypttab"] }
+    Runs Root "part of what every program loads" { ["etc" "ld.so.preload"] ["etc" "ld.so.conf"] ["etc" "ld.so.conf.d" "**"] ["etc" "ld.so.cache"] ["lib" "**"] ["lib64" "**"] ["usr" "lib" "x86_64-linux-gnu" "**"] ["usr" "lib" "aarch64-linux-gnu" "**"] ["usr" "lib64" "**"] ["etc" "alternatives" "**"] ["etc" "binfmt.d" "**"] ["etc" "ssl" "certs" "**"] ["usr" "local" "share" "ca-certificates" "**"] ["etc" "pki" "**"] ["etc" "ca-certificates" "**"] ["etc" "ca-certificates.conf"] }
+    Runs Root "part of what the kernel loads" { ["boot" "**"] ["efi" "**"] ["etc" "modprobe.d" "**"] ["etc" "modules"] ["etc" "modules-load.d" "**"] ["lib" "modules" "**"] ["usr" "lib" "modules" "**"] ["proc" "sys" "**"] ["proc" "sysrq-trigger"] ["sys" "**"] ["etc" "sysctl.conf"] ["etc" "sysctl.d" "**"] ["etc" "default" "grub"] ["etc" "grub.d" "**"] ["etc" "fstab"] ["etc" "crypttab"] }
     Runs Root OF_SYSTEM { ["bin" "**"] ["sbin" "**"] ["usr" "bin" "**"] ["usr" "sbin" "**"] }
-    Runs Root "where names of machines lead" { ["etc" "hosts"] ["etc" "resolv.conf"] ["etc" "hostname"] }
+    Runs Root "a file that decides where names of machines lead" { ["etc" "hosts"] ["etc" "resolv.conf"] ["etc" "hostname"] }
 
     Runs Anywhere "a hook of git" { [".git" "hooks" "**"] [".githooks" "**"] [".husky" "**"] [".pre-commit-config.yaml"] ["lefthook.yml"] ["lefthook.yaml"] [".lefthook.yml"] ["hooks" "pre-receive"] ["hooks" "post-receive"] ["hooks" "post-update"] }
-    Runs Anywhere "git's settings, which can run programs" { [".git" "config"] [".git" "info" "attributes"] [".git" "modules" "**"] [".git" "commondir"] [".git" "objects" "info" "alternates"] }
+    Runs Anywhere "a file of git's settings, which can run programs" { [".git" "config"] [".git" "info" "attributes"] [".git" "modules" "**"] [".git" "commondir"] [".git" "objects" "info" "alternates"] }
     Runs Anywhere "a file that direnv runs" { [".envrc"] }
-    Runs Anywhere "tasks that an editor runs" { [".vscode" "tasks.json"] [".vscode" "settings.json"] [".vscode" "launch.json"] [".idea" "runConfigurations" "**"] [".fleet" "run.json"] [".zed" "tasks.json"] [".exrc"] [".nvim.lua"] [".dir-locals.el"] [".gdbinit"] }
-    Runs Anywhere "a container that an editor starts" { [".devcontainer" "**"] [".devcontainer.json"] [".gitpod.yml"] }
-    Runs Anywhere "an agent's settings" {
+    Runs Anywhere "a file of tasks that an editor runs" { [".vscode" "tasks.json"] [".vscode" "settings.json"] [".vscode" "launch.json"] [".idea" "runConfigurations" "**"] [".fleet" "run.json"] [".zed" "tasks.json"] [".exrc"] [".nvim.lua"] [".dir-locals.el"] [".gdbinit"] }
+    Runs Anywhere "a file that decides which container an editor starts" { [".devcontainer" "**"] [".devcontainer.json"] [".gitpod.yml"] }
+    Runs Anywhere CI { [".github" "workflows" "*.yml"] [".github" "workflows" "*.yaml"] [".gitlab-ci.yml"] [".circleci" "config.yml"] ["azure-pipelines.yml"] ["Jenkinsfile"] [".drone.yml"] ["bitbucket-pipelines.yml"] [".buildkite" "pipeline.yml"] [".travis.yml"] ["action.yml"] }
+    Runs Anywhere "a file of an agent's settings" {
         [".mcp.json"] [".claude" "settings.json"] [".claude" "settings.local.json"] [".claude" "commands" "**"] [".claude" "skills" "**"] [".claude" "agents" "**"] [".claude" "hooks" "**"] [".claude" "plugins" "**"] [".codex" "**"] [".gemini" "settings.json"] [".gemini" "commands" "**"] [".gemini" "extensions" "**"] [".cursor" "mcp.json"] [".cursor" "hooks.json"] [".cursor" "rules" "**"] [".opencode" "**"] ["opencode.json"] [".roo" "mcp.json"] [".windsurf" "**"] [".agents" "hooks.json"] [".polytoken" "**"] [".github" "hooks" "**"] [".qwen" "settings.json"] [".factory" "**"] [".vscode" "mcp.json"] [".kiro" "**"]
     }
 

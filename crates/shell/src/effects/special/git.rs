@@ -54,7 +54,14 @@ pub(crate) fn push(call: &mut Call<'_, '_>) {
         reference.prefix().starts_with('+')
             || (reference.prefix().starts_with(':') && !reference.is(":"))
     };
-    let destroys = call.has(FORCE | DELETE) || refs.iter().any(forced);
+    // What others have built on the main branch is lost to them, whatever was looked at before.
+    let is_main = |reference: &Arg<'_>| {
+        let text = reference.text();
+        let name = text.rsplit(':').next().unwrap_or(&text).trim_start_matches("refs/heads/");
+        matches!(name, "main" | "master" | "trunk" | "develop" | "production" | "release")
+    };
+    let leased = call.has(A) && refs.iter().any(is_main);
+    let destroys = call.has(FORCE | DELETE) || refs.iter().any(forced) || leased;
     if call.has(DELETE) {
         call.say("--delete");
     } else if destroys {
@@ -209,6 +216,9 @@ pub(crate) fn branch(call: &mut Call<'_, '_>) {
             "main" | "master" | "develop" | "dev" | "trunk" | "production" | "release" | "staging"
         )
     };
+    if call.has(FORCE) {
+        call.say("-D");
+    }
     let replaces = call.has(B) && matches!(names.as_slice(), [_, new] if taken(new));
     let moves = call.has(C) && !call.has(LOOK) && !names.is_empty();
     let destroys = call.has(FORCE) || moves || replaces;

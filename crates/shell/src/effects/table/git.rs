@@ -163,8 +163,8 @@ const GIT: &[Tool] = &[
         .options(&[
             DRY_N,
             flag("f", &["force"], FORCE),
-            attached("", &["force-with-lease"], 0),
-            flag("", &["force-if-includes"], 0),
+            attached("", &["force-with-lease"], A),
+            flag("", &["force-if-includes"], A),
             flag("d", &["delete"], DELETE),
             flag("", &["mirror", "prune"], FORCE),
         ])
@@ -214,13 +214,14 @@ const GIT: &[Tool] = &[
         ])
         .valued("s", &["source", "conflict"])
         .special(git::restore),
-    tool(&["reset"]).options(&[flag("", &["hard", "merge"], FORCE), flag("", &["keep"], A)]).acts(
-        &[
+    tool(&["reset"])
+        .options(&[flag("", &["hard", "merge"], FORCE), flag("", &["keep"], A)])
+        .says("--hard", FORCE)
+        .acts(&[
             destroys(Thing::Repository).when(FORCE),
             FILES_CHANGE.when(FORCE),
             changes(Thing::Repository).unless(FORCE),
-        ],
-    ),
+        ]),
     tool(&["clean"])
         .options(&[DRY_N, flag("f", &["force"], FORCE), flag("i", &["interactive"], A)])
         .valued("e", &["exclude"])

@@ -168,7 +168,8 @@ impl Guard {
         Self { places, needles }
     }
 
-    /// The hook, for a runner: of the system layer, before all others.
+    /// The hook, for a runner: of the system layer, after all others and before policies. So hooks that log
+    /// calls see what it denies, and it sees the payload as others have rewritten it.
     pub fn into_registration(self) -> Registration {
         let made = OnceLock::new();
         let _ = made.set(self);
@@ -193,6 +194,7 @@ impl Guard {
         .dialect(Dialect::Native)
         .layer(Layer::System)
         .priority(i64::MIN)
+        .last()
     }
 
     /// Why a call is denied, if it is. Relative paths are relative to the workspaces and to the

@@ -24,7 +24,7 @@ use tollgate_config::diagnostic::Severity;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
 use tollgate_core::runner::AnyOutcome;
-use tollgate_core::{AnyEvent, Kind};
+use tollgate_core::{AnyEvent, Kind, json};
 use tollgate_exec::{Answer, Executor, Plan, supervise};
 use tollgate_hosts::{self as hosts, Choices, Form, Host, Incoming, Output, Reply, Verdict};
 use tollgate_starlark::Starlark;
@@ -218,10 +218,10 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
     fault::inject();
     let host = args.host;
     let refused = |why: &str| host.refusal(event, why);
-    let mut input = match serde_json::from_slice(input) {
+    let mut input = match json::from_slice(input) {
         Ok(input) => input,
         Err(error) => {
-            return refused(&format!("Tollgate cannot read what {} says: {error}", host.title));
+            return refused(&unreadable(&format!("the payload of {}", host.title), &error));
         }
     };
     complete(host, &mut input);
@@ -234,6 +234,17 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
         Ok(reply) => host.write(incoming.event, &reply),
         Err(problem) => refused(&format!("Tollgate: {problem}")),
     }
+}
+
+/// Says what is wrong with a payload.
+pub(crate) fn unreadable(what: &str, error: &serde_json::Error) -> String {
+    // Only a duplicate key is well-formed JSON that is not read.
+    let why = if error.is_data() {
+        ". Programs differ in which of the two values they use, so Tollgate cannot tell what would run."
+    } else {
+        ""
+    };
+    format!("Tollgate cannot read {what}: {error}{why}")
 }
 
 /// Adds to a payload what the agent tells in variables.

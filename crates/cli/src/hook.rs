@@ -30,6 +30,7 @@ use tollgate_hosts::{self as hosts, Choices, Form, Host, Incoming, Output, Reply
 use tollgate_starlark::Starlark;
 
 use crate::dispatch::{Input, Ready};
+use crate::person;
 use crate::problem::Problem;
 
 /// Answer one hook call of another agent: reads its payload on standard input
@@ -97,8 +98,14 @@ const LONGEST_READ: usize = 64 << 10;
 const GAVE_UP: &str =
     "Tollgate could not decide about this, so it is refused. `tollgate doctor` tells more.";
 
-/// Answers, and how.
+/// Answers, and records which agent has asked. To do that last delays no answer.
 pub(crate) fn run(args: &Args) -> ExitCode {
+    let ended = respond(args);
+    person::record(args.host.name);
+    ended
+}
+
+fn respond(args: &Args) -> ExitCode {
     // What is left over is the host's for reading the answer.
     let time = args.deadline.map_or(DEADLINE, Duration::from_secs).min(args.host.patience);
     let time = time.saturating_sub(MARGIN).max(MARGIN);

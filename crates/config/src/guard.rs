@@ -75,6 +75,10 @@ use told::Told;
 /// The name of the hook.
 pub const NAME: &str = "tollgate-guard";
 
+/// Subcommands of Tollgate that change what is in force, and are therefore for people. The guard refuses a
+/// call of them, and the command line asks for a person.
+pub const FOR_PEOPLE: &[&str] = &["trust", "install", "uninstall"];
+
 /// What is to be protected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protected {

@@ -1,10 +1,8 @@
 //! Calls of Tollgate's own subcommands for people, by their text.
 
+use super::FOR_PEOPLE;
 use super::words::candidates;
 use crate::trust::words::{Command, HOLE, Hole, Line, Redirect, Word};
-
-/// Subcommands of Tollgate that are for people.
-pub(super) const SUBCOMMANDS: &[&str] = &["trust", "install", "uninstall"];
 
 pub(super) fn is_tollgate(text: &str) -> bool {
     let name = text.rsplit('/').next().unwrap_or_default().to_lowercase();
@@ -14,7 +12,7 @@ pub(super) fn is_tollgate(text: &str) -> bool {
 
 /// The subcommand for people that a command calls, by its words.
 pub(super) fn calls(command: &Command, texts: &[&str]) -> Option<String> {
-    let wanted = |text: &str| SUBCOMMANDS.iter().find(|name| text.eq_ignore_ascii_case(name));
+    let wanted = |text: &str| FOR_PEOPLE.iter().find(|name| text.eq_ignore_ascii_case(name));
     for (index, text) in texts.iter().enumerate() {
         if !is_tollgate(text) {
             continue;
@@ -80,7 +78,7 @@ fn subcommand_at(after: &str) -> Option<&'static str> {
     for word in words.take(6) {
         // The letter of a `\n` may stand behind it.
         let is_it = |name: &&&str| word.starts_with(**name) && word.len() <= name.len() + 1;
-        if let Some(name) = SUBCOMMANDS.iter().find(is_it) {
+        if let Some(name) = FOR_PEOPLE.iter().find(is_it) {
             return Some(name);
         }
         let is_option = word.starts_with('-');
@@ -98,13 +96,13 @@ pub(super) fn calls_in_pieces(normal: &str) -> Option<String> {
     let is_between = |c: char| c.is_whitespace() || ",()[]".contains(c);
     let close: String = normal.chars().filter(|c| !is_between(*c)).collect();
     let called = |name: &&&str| close.contains(&format!("tollgate{name}"));
-    let close = SUBCOMMANDS.iter().find(called).copied();
+    let close = FOR_PEOPLE.iter().find(called).copied();
     // `Command("tollgate", {args: ["trust"]})`
     let near = || {
         let (_, after) = normal.split_once("tollgate")?;
         let own = after.split([';', '|', '&']).next().unwrap_or_default();
         let mut words = own.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let wanted = |word: &str| SUBCOMMANDS.iter().find(|name| **name == word).copied();
+        let wanted = |word: &str| FOR_PEOPLE.iter().find(|name| **name == word).copied();
         words.by_ref().take(4).find_map(wanted)
     };
     close.or_else(near).map(str::to_owned)
@@ -129,7 +127,7 @@ pub(super) fn renamed_call(line: &Line) -> Option<String> {
     let calls = |command: &Command| {
         let (_, words) = command.parts();
         let first = words.get(1).map(|word| word.text.to_lowercase())?;
-        SUBCOMMANDS.contains(&first.as_str()).then_some(first)
+        FOR_PEOPLE.contains(&first.as_str()).then_some(first)
     };
     if is_named { line.commands.iter().find_map(calls) } else { None }
 }

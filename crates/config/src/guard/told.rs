@@ -8,14 +8,14 @@ use tollgate_shell::effects::{self, Effect, Effects, Kind, Target};
 use tollgate_shell::resolve::Input;
 use tollgate_shell::{Analysis, Command, Part, Surroundings, Value, Why, analyze};
 
-use super::Refusal;
 use super::copies;
 use super::kept::Kept;
 use super::mention::normal;
-use super::own::{SUBCOMMANDS, calls_in, is_tollgate};
+use super::own::{calls_in, is_tollgate};
 use super::places::{Places, Relation, Spot, is_any, letters, matches_part};
 use super::programs::UNPACKERS;
 use super::readers::passes_on;
+use super::{FOR_PEOPLE, Refusal};
 use crate::trust::words::HOLE;
 
 /// How many directories a line is told for. Agents have one or two.
@@ -188,12 +188,12 @@ fn calls(command: &Command) -> Option<String> {
         let argument = pattern(argument).to_lowercase();
         // What may be any program is not taken for this one, but by what this one alone is told.
         let told = |name: &&&str| **name == argument && (is_certain || argument == "trust");
-        if let Some(name) = SUBCOMMANDS.iter().find(told) {
+        if let Some(name) = FOR_PEOPLE.iter().find(told) {
             return Some((*name).to_owned());
         }
         if is_certain && is_pattern(&argument) {
             let may_be = |name: &&&str| is_any(&argument) || matches_part(&argument, name);
-            if let Some(name) = SUBCOMMANDS.iter().find(may_be) {
+            if let Some(name) = FOR_PEOPLE.iter().find(may_be) {
                 return Some((*name).to_owned());
             }
         }

@@ -21,6 +21,10 @@ use tollgate_core::prelude::*;
 use tollgate_core::runner::RunnerBuilder;
 use tollgate_core::verdict::Level;
 
+/// What is in the file of the program that runs.
+const PROGRAM: &str =
+    "A program is longer than this, but for the guard it is long enough to be compared.\n";
+
 /// The directories that the cases speak of.
 struct World {
     _place: TempDir,
@@ -35,6 +39,10 @@ impl World {
         let (project, home) = (root.join("project"), root.join("home"));
         for directory in [
             "project/.agents",
+            "project/.claude/commands",
+            "project/.github/hooks",
+            "project/.opencode/plugin",
+            "project/.tollgate/hooks",
             "project/scripts",
             "project/src",
             "home/.claude",
@@ -49,11 +57,20 @@ impl World {
         for file in [".agents/hooks.json", ".agents/check.sh", "scripts/lint.sh"] {
             fs::write(project.join(file), "{}").unwrap();
         }
+        for file in [".github/hooks/ci.json", ".opencode/plugin/x.js", ".tollgate/hooks/guard.md"] {
+            fs::write(project.join(file), "{}").unwrap();
+        }
         fs::write(home.join("dotfiles/claude.json"), "{}").unwrap();
         fs::write(home.join(".config/tollgate/policy.star"), "policy.deny()").unwrap();
         fs::write(project.join("evil/tollgate/policy.star"), "").unwrap();
-        fs::write(home.join("bin/tollgate"), "").unwrap();
+        fs::write(home.join("bin/tollgate"), PROGRAM).unwrap();
         symlink("tollgate", home.join("bin/tg")).unwrap();
+        fs::hard_link(home.join("bin/tollgate"), home.join("bin/hard")).unwrap();
+        symlink(home.join("bin/tg"), project.join("soft")).unwrap();
+        fs::copy(home.join("bin/tollgate"), project.join("copy")).unwrap();
+        fs::write(project.join("longer"), format!("{PROGRAM}and more")).unwrap();
+        fs::write(project.join("other"), PROGRAM.to_uppercase()).unwrap();
+        fs::write(project.join("shorter"), &PROGRAM[1..]).unwrap();
         symlink(home.join(".config/tollgate"), project.join("lnk")).unwrap();
         symlink(".agents", project.join("link")).unwrap();
         symlink(".agents/hooks.json", project.join("file-link")).unwrap();

@@ -344,6 +344,15 @@ fn long_and_hostile_texts_are_decided_quickly() {
         "echo x > $x;".repeat(5_000),
         "echo * > ${x};".repeat(4_000),
         format!("{}x", "--- a/b\n".repeat(8_000)),
+        "unheard-of **/* ".repeat(2_000),
+        format!("unheard-of {}", "**/a/".repeat(2_000)),
+        format!("unheard-of {}", "{a,b}".repeat(200)),
+        format!("unheard-of {}", "**/*.{js,ts} ".repeat(3_000)),
+        "/usr/bin/* trust;".repeat(1_000),
+        "/usr/bin/x trust;".repeat(3_000),
+        format!("cp {} .", "* ".repeat(3_000)),
+        "find . -name x | xargs rm;".repeat(1_000),
+        "claude --x y;".repeat(3_000),
     ] {
         let begin = std::time::Instant::now();
         let call = ToolCall::new("run_command").arg("CommandLine", text.clone());

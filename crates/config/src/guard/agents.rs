@@ -87,6 +87,12 @@ const AGENTS: &[Agent] = &[
         variables: &[],
     },
     Agent { programs: &["polytoken"], options: &[], variables: &["POLYTOKEN_CONFIG_DIR"] },
+    // Its own subcommands are no prompts, but for this one.
+    Agent {
+        programs: &["tollgate run"],
+        options: &["--allow-all"],
+        variables: &["XDG_STATE_HOME"],
+    },
 ];
 
 /// How many words of code behind an agent's name may be its own.
@@ -150,7 +156,10 @@ pub(super) fn switched_off(places: &Places, line: &str, commands: &[Command]) ->
     commands.iter().enumerate().find_map(|(at, command)| {
         let words: Vec<String> = command.argv.iter().map(pattern).collect();
         let (program, arguments) = words.split_first()?;
-        let Some(agent) = Agent::of(program) else { return in_code(command, &words) };
+        let of_tollgate = || Agent::of(&format!("{program} {}", arguments.first()?));
+        let Some(agent) = Agent::of(program).or_else(of_tollgate) else {
+            return in_code(command, &words);
+        };
         let option = agent.told(arguments).map(str::to_owned);
         option.or_else(|| {
             let own = command.variables.iter().map(|(name, value)| (name.clone(), pattern(value)));

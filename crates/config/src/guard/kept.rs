@@ -1,6 +1,6 @@
 //! The files that are there to be protected, for commands that name files by patterns.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,12 +24,17 @@ pub(super) struct Kept<'s> {
     pub(super) places: &'s Places,
     /// The directories that a path may be relative to.
     pub(super) bases: Vec<PathBuf>,
+    /// How many files may still be compared with Tollgate's program.
+    pub(super) compared: Cell<usize>,
 }
+
+/// How many files of a line are compared with Tollgate's program.
+const MOST_COMPARED: usize = 4_000;
 
 impl<'s> Kept<'s> {
     pub(super) fn new(places: &'s Places, bases: Vec<PathBuf>) -> Self {
         let files = places.spots().iter().map(|spot| (spot, OnceCell::new())).collect();
-        Self { files, places, bases }
+        Self { files, places, bases, compared: Cell::new(MOST_COMPARED) }
     }
 
     /// How a word stands to the protected places, and to which. A pattern stands only for what is there.

@@ -10,7 +10,7 @@ use tollgate_shell::effects::{self, Effect, Kind, Target};
 use tollgate_shell::resolve::{Access, Input};
 use tollgate_shell::{Command, Why};
 
-use super::command_line::{CommandLine, Run, is_about_us, pattern, texts};
+use super::command_line::{CommandLine, Run, pattern, texts};
 use super::places::{Relation, Spot, plainly};
 use super::programs::{BUILTINS, LANGUAGES, REMOVERS, TAKERS};
 use super::readers::{is_message, is_plain, passes_on};
@@ -41,8 +41,9 @@ pub(super) fn refusal(line: &CommandLine<'_>, run: &Run) -> Option<Refusal> {
     if found.is_some() {
         return found;
     }
+    // Behind what could be looked at, names may be written in any way.
     let is_too_much = run.analysis.unknowns.iter().any(|unknown| unknown.why == Why::TooMuch);
-    if left.get() == 0 || (is_too_much && is_about_us(line.needles, line.text)) {
+    if left.get() == 0 || is_too_much {
         return Some(Refusal::TooLong);
     }
     if commands.iter().all(looks) && run.analysis.unknowns.is_empty() {

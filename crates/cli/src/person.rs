@@ -1,15 +1,15 @@
 //! Commands for people: those that change what is in force, so that an agent must not run them.
 //!
 //! A terminal is no proof of a person, because `script -c` and every agent with a pseudo-terminal have one,
-//! and neither is a hash, because an agent can print it. What an agent cannot choose are the processes that
-//! started it. So `tollgate hook` records the agent that asks it ([`record`]), and a command for people is
-//! refused where a recorded agent is among the ancestors of its process ([`required`]).
+//! and neither is a hash, because an agent can print it. But an agent cannot choose its ancestors. So
+//! `tollgate hook` records the agent that calls it ([`record`]), and a command for people is refused if a
+//! recorded agent is among the ancestors of its process ([`required`]).
 //!
 //! # Limits
 //!
 //! A process that leaves its ancestors behind is not recognised: a daemon that forks twice (`setsid --fork`),
 //! or one that is started by another daemon (`at`, `tmux`, `systemd-run`, a container). Neither is an agent
-//! that has not asked Tollgate yet. And code that runs as the same user needs no command: it can edit the
+//! that has not called `tollgate hook` yet, nor any on a system without `/proc`. And code that runs as the same user needs no command: it can edit the
 //! trust store, the records and the settings of agents directly. The built-in guard refuses what it sees of
 //! all this in the text of a call.
 
@@ -28,41 +28,41 @@ use tollgate_config::layers::Places;
 
 use crate::problem::Problem;
 
-/// The folder in the state directory with what is kept of other agents. The guard protects it.
+/// The folder in the state directory for records of agents and sessions. The guard protects it.
 pub(crate) const FOLDER: &str = "hosts";
 
-/// How many ancestors are looked at.
+/// Maximum number of ancestors that are looked at.
 const MOST_ANCESTORS: usize = 64;
 
-/// How many processes may stand between an agent and the hook that it calls.
+/// Maximum number of processes between an agent and the hook that it calls.
 const MOST_BETWEEN: usize = 8;
 
-/// The most that is read of a file in `/proc`.
+/// Maximum number of bytes that are read of a file in `/proc`.
 const LONGEST: u64 = 64 << 10;
 
-/// How much older than the hook a shell may be that was started for it, in the clock ticks of `/proc`.
+/// Maximum age of a shell that was started for a hook when the hook starts, in clock ticks of `/proc` (10 ms).
 const SAME_TIME: u64 = 100;
 
-/// For how long the record of a process that has ended is kept. In another container it may be running.
+/// Time after which the record of a missing process is removed. The process may run in another container.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// How many records are looked at when old ones are removed.
+/// Maximum number of records that are looked at when old ones are removed.
 const MOST_RECORDS: usize = 1_000;
 
 const SHELLS: &[&str] =
     &["sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "busybox", "csh", "tcsh"];
 
-/// Programs that run another one and wait for it.
+/// Programs that run another program and wait for it.
 const WRAPPERS: &[&str] = &["env", "timeout", "nice", "ionice", "stdbuf", "time", "sudo", "doas"];
 
-/// A process, as `/proc` tells of it.
+/// A process, as `/proc` describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pid: u32,
     parent: u32,
-    /// When it was started, in ticks since the machine was. With the id this is never another process.
+    /// Start time in clock ticks since boot. Together with the id it identifies the process.
     started: u64,
-    /// The name of its program, of which the system keeps 15 letters.
+    /// The name of its program, cut to 15 bytes by the system.
     name: String,
 }
 
@@ -71,7 +71,7 @@ impl Process {
         Self::parse(pid, &read(pid, "stat").ok()?)
     }
 
-    /// Parses `/proc/PID/stat`. The name is in brackets and may have brackets and blanks in it.
+    /// Parses `/proc/PID/stat`. The name is in parentheses and may contain parentheses and blanks.
     fn parse(pid: u32, stat: &[u8]) -> Option<Self> {
         let stat = String::from_utf8_lossy(stat);
         let (name, fields) = stat.split_once('(')?.1.rsplit_once(')')?;
@@ -81,19 +81,19 @@ impl Process {
         Some(Self { pid, parent, started, name: name.to_owned() })
     }
 
-    /// The name of its record.
+    /// Returns the file name of its record.
     fn record(&self) -> String {
         format!("agent-{}-{}", self.pid, self.started)
     }
 
-    /// The words it was started with.
+    /// Returns its command line.
     fn arguments(&self) -> Vec<String> {
         let line = read(self.pid, "cmdline").unwrap_or_default();
         let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
         words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
-    /// The value of a variable that it was started with.
+    /// Returns a variable of the environment that a process was started with.
     fn variable(environment: &[u8], name: &str) -> Option<PathBuf> {
         let value = environment
             .split(|byte| *byte == 0)
@@ -101,8 +101,8 @@ impl Process {
         Some(PathBuf::from(OsStr::from_bytes(value)))
     }
 
-    /// True if it is connected to a terminal. A shell redirects its own input while a program runs, and
-    /// keeps the terminal at a descriptor that nothing else has.
+    /// True if it is connected to a terminal. A shell may redirect its own input while a program runs, and then
+    /// keeps the terminal at descriptor 10 (dash) or 255 (bash).
     fn has_terminal(&self) -> bool {
         let is_terminal = |file: PathBuf| {
             file.starts_with("/dev/pts") || file.as_os_str().as_bytes().starts_with(b"/dev/tty")
@@ -113,7 +113,7 @@ impl Process {
         })
     }
 
-    /// True if it runs the program that runs here.
+    /// True if it runs the same program as this process.
     fn is_tollgate(&self) -> bool {
         let id = |path: String| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
         let own = id("/proc/self/exe".to_owned());
@@ -127,7 +127,7 @@ fn read(pid: u32, file: &str) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The processes above this one, from its parent upwards. Ends where one cannot be read.
+/// Returns the ancestors of this process, from its parent upwards, up to the first that cannot be read.
 fn ancestors() -> impl Iterator<Item = Process> {
     let mut next = parent_id();
     let above = std::iter::from_fn(move || {
@@ -138,19 +138,20 @@ fn ancestors() -> impl Iterator<Item = Process> {
     above.take(MOST_ANCESTORS)
 }
 
-/// What a process between the hook and its caller is.
+/// The role of an ancestor of a hook.
 #[derive(Debug, PartialEq, Eq)]
 enum Role {
-    /// It was started for this one call of a hook.
+    /// A shell or wrapper that was started for this one call.
     OfHook,
     /// A shell that a person types into.
     Person,
+    /// The caller.
     Agent,
 }
 
 impl Role {
-    /// The role of a process above a hook that was started at a time. What the process was started with
-    /// is only looked at where it may be a shell.
+    /// Returns the role of an ancestor of a hook that started at this time. Its command line is only read if it
+    /// may be a shell.
     fn of(
         process: &Process,
         started: u64,
@@ -172,7 +173,7 @@ impl Role {
     }
 }
 
-/// True if a shell was started for a command or a script, and not to be typed into.
+/// True if a shell was started with a command or a script.
 fn runs_something(arguments: &[String]) -> bool {
     let mut rest = arguments.iter().skip(1);
     while let Some(word) = rest.next() {
@@ -185,21 +186,21 @@ fn runs_something(arguments: &[String]) -> bool {
     false
 }
 
-/// The agent that has called the hook which runs here. None where a person has.
+/// Returns the agent that called this hook; none if a person did.
 fn caller() -> Option<Process> {
     let started = Process::of(std::process::id())?.started;
     for process in ancestors().take(MOST_BETWEEN) {
         match Role::of(&process, started, || process.arguments(), || process.has_terminal()) {
             Role::OfHook => {}
             Role::Person => return None,
-            // `tollgate doctor` tries the hooks that it finds.
+            // `tollgate doctor` calls the hooks that it finds.
             Role::Agent => return (!process.is_tollgate() && process.pid > 1).then_some(process),
         }
     }
     None
 }
 
-/// Records the agent that has called this hook. Where that fails, the hook goes on without.
+/// Records the agent that called this hook. A failure is ignored, because the answer must not depend on it.
 pub(crate) fn record(host: &str) {
     let Some(state) = Places::of_this_process(None).trust else { return };
     let Some(folder) = state.parent().map(|state| state.join(FOLDER)) else { return };
@@ -236,14 +237,14 @@ fn forget_ended(folder: &Path) {
     }
 }
 
-/// The folders that may hold the record of an agent: by the variables of this process, and by those
-/// that the agent was started with, because `HOME=/tmp tollgate install` must not look elsewhere.
+/// Returns the folders that may hold the record of an agent. The environments of the ancestors count as well as
+/// that of this process, because `HOME=/tmp tollgate install` must not look elsewhere.
 fn folders(environments: &[Vec<u8>]) -> BTreeSet<PathBuf> {
     let own = |name: &str| env::var_os(name).map(PathBuf::from);
     let mut places = vec![Places::of_this_process(None), Places::by(own, None)];
     for environment in environments {
         let all = |name: &str| Process::variable(environment, name);
-        // Some agents give their hooks nothing but the home.
+        // Some agents pass only HOME on to their hooks.
         let home = |name: &str| if name == "HOME" { all(name) } else { None };
         places.extend([Places::by(all, None), Places::by(home, None)]);
     }
@@ -251,7 +252,7 @@ fn folders(environments: &[Vec<u8>]) -> BTreeSet<PathBuf> {
     stores.filter_map(|store| Some(store.parent()?.join(FOLDER))).collect()
 }
 
-/// Refuses a command for people where an agent has started it.
+/// Refuses a command for people if an agent is among the ancestors of this process.
 pub(crate) fn required(subcommand: &str) -> Result<(), Problem> {
     let ancestors: Vec<Process> = ancestors().collect();
     let environments = ancestors.iter().filter_map(|process| read(process.pid, "environ").ok());
@@ -304,15 +305,15 @@ mod tests {
     fn what_was_started_for_the_hook_alone_is_no_agent() {
         assert_eq!(role("node", "node cli.js", 1, false), Role::Agent);
         assert_eq!(role("claude", "claude -p hook", 9_999, true), Role::Agent);
-        // The shell of the host, at whatever time, and what the person has written around it.
+        // Shells and wrappers of the hook command.
         assert_eq!(role("sh", "sh -c tollgate hook claude", 1, false), Role::OfHook);
         assert_eq!(role("bash", "bash .clinerules/hooks/PreToolUse", 1, false), Role::OfHook);
         assert_eq!(role("timeout", "timeout 9 tollgate hook claude", 1, false), Role::OfHook);
         assert_eq!(role("sh", "sh guard.sh", 9_950, false), Role::OfHook);
         assert_eq!(role("bash", "bash", 1, false), Role::OfHook);
-        // An agent that is a script has run for longer than its hook.
+        // An agent that is a script is older than its hook.
         assert_eq!(role("bash", "bash agent.sh", 1, true), Role::Agent);
-        // A person who tries it.
+        // Shells of a person.
         assert_eq!(role("bash", "-bash", 1, true), Role::Person);
         assert_eq!(role("zsh", "zsh -l", 1, true), Role::Person);
         assert_eq!(role("bash", "bash --init-file integration.sh -i", 1, true), Role::Person);

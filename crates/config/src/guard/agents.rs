@@ -1,7 +1,7 @@
-//! Other agents that a line starts, and what they are told that leaves hooks out.
+//! Finds command lines that start another agent without its hooks.
 //!
-//! An agent that is started by an agent has the same hooks, unless its command line or its environment says
-//! otherwise. Flags that skip questions to the person are among them: hooks answer such questions.
+//! An agent that an agent starts has the same hooks, unless an option or a variable says otherwise. Options that
+//! skip permission prompts count as well, because a hook's `ask` is such a prompt.
 
 use tollgate_shell::Command;
 
@@ -10,24 +10,24 @@ use super::places::Places;
 use super::readers::{is_message, is_plain};
 use crate::trust::words::{HOLE, Line};
 
-/// What an agent is told that leaves hooks out.
+/// Options and variables that leave hooks out, of one agent.
 struct Agent {
-    /// Its programs and packages.
+    /// Names of its programs and packages.
     programs: &'static [&'static str],
-    /// Options, beside those that all have. `--x=y` is the option with this value alone, and `--x=*y` with
-    /// any value that has it in it, both in small letters.
+    /// Options beside [`OPTIONS`]. `--x=y` matches this value only, `--x=*y` any value that contains it; values
+    /// are compared in lower case.
     options: &'static [&'static str],
-    /// Variables, beside those that all have.
+    /// Environment variables beside [`HOMES`].
     variables: &'static [&'static str],
 }
 
-/// Options that no agent has for anything else.
+/// Options that mean the same in every agent that has them.
 const OPTIONS: &[&str] = &["--yolo", "--bare", "--safe-mode", "--settings", "--setting-sources"];
 
-/// The beginning of further ones: `--dangerously-skip-permissions`, `--dangerously-bypass-hook-trust`.
+/// Prefixes of further options: `--dangerously-skip-permissions`, `--dangerously-bypass-hook-trust`.
 const DANGEROUS: &[&str] = &["--dangerously-", "--allow-dangerously-"];
 
-/// Variables that give any program another home.
+/// Variables that give any program another home directory.
 const HOMES: &[&str] = &["HOME", "XDG_CONFIG_HOME"];
 
 const AGENTS: &[Agent] = &[
@@ -87,7 +87,7 @@ const AGENTS: &[Agent] = &[
         variables: &[],
     },
     Agent { programs: &["polytoken"], options: &[], variables: &["POLYTOKEN_CONFIG_DIR"] },
-    // Its own subcommands are no prompts, but for this one.
+    // Only this subcommand of Tollgate is an agent.
     Agent {
         programs: &["tollgate run"],
         options: &["--allow-all"],
@@ -95,7 +95,7 @@ const AGENTS: &[Agent] = &[
     },
 ];
 
-/// How many words of code behind an agent's name may be its own.
+/// Maximum number of words behind an agent's name in code that are taken for its arguments.
 const MOST_WORDS: usize = 12;
 
 impl Agent {
@@ -106,7 +106,7 @@ impl Agent {
         AGENTS.iter().find(|agent| agent.programs.contains(&name))
     }
 
-    /// The option among these words that leaves hooks out.
+    /// Returns the first of these arguments that leaves hooks out.
     fn told<'w>(&self, words: &'w [String]) -> Option<&'w str> {
         // `codex features disable hooks`
         let is_off = |word: &String| matches!(word.as_str(), "disable" | "remove" | "uninstall");
@@ -116,7 +116,7 @@ impl Agent {
         }
         let mut rest = words.iter().map(String::as_str).peekable();
         while let Some(word) = rest.next() {
-            // What follows is a prompt, or the words of another program.
+            // A prompt follows, or the arguments of another program.
             if word == "--" {
                 return None;
             }
@@ -146,12 +146,12 @@ impl Agent {
     }
 }
 
-/// True if a program is one of an agent, whose words are prose.
+/// True if a program is an agent, whose arguments are prose.
 pub(super) fn is_agent(program: &str) -> bool {
     Agent::of(program).is_some()
 }
 
-/// The option or variable by which a line starts an agent without the hooks that hold here.
+/// Returns the option or variable by which a line starts an agent without the hooks in force.
 pub(super) fn switched_off(places: &Places, line: &str, commands: &[Command]) -> Option<String> {
     commands.iter().enumerate().find_map(|(at, command)| {
         let words: Vec<String> = command.argv.iter().map(pattern).collect();
@@ -168,7 +168,7 @@ pub(super) fn switched_off(places: &Places, line: &str, commands: &[Command]) ->
             given.find_map(|(name, value)| {
                 let is_home = HOMES.contains(&name.as_str());
                 let counts = is_home || agent.variables.contains(&name.as_str());
-                // The home that it would have anyway is no other one.
+                // `HOME=$HOME` changes nothing.
                 let is_same = is_home && name == "HOME" && is_own_home(places, &value);
                 (counts && !is_same).then_some(name)
             })
@@ -181,7 +181,7 @@ fn is_own_home(places: &Places, value: &str) -> bool {
     value == "~" || places.home().and_then(|home| home.to_str()) == Some(value)
 }
 
-/// The variables that a command sets for those behind it: `export X=y`, `env X=y agent`.
+/// Returns the variables that a command sets for the commands behind it: `export X=y`, `env X=y agent`.
 fn set_for_later(command: &Command) -> Vec<(String, String)> {
     let words: Vec<String> = command.argv.iter().map(pattern).collect();
     let sets = words.first().is_some_and(|program| {
@@ -192,7 +192,7 @@ fn set_for_later(command: &Command) -> Vec<(String, String)> {
     assigned.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// The variables that commands of a line set without a program, and so for the rest of it.
+/// Returns the variables that a line sets for the rest of itself: `X=y; agent`.
 fn assigned(line: &str) -> Vec<(String, String)> {
     let line = Line::parse(line);
     let alone =
@@ -204,7 +204,7 @@ fn assigned(line: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The option in code, or in a word that a program may run: an agent's name, and soon behind it the option.
+/// Returns the option in code, or in a word that a program may run: an agent's name with the option close behind.
 fn in_code(command: &Command, words: &[String]) -> Option<String> {
     if is_plain(words, &command.variables) || is_message(words) {
         return None;
@@ -219,7 +219,7 @@ fn in_code(command: &Command, words: &[String]) -> Option<String> {
         tokens.iter().enumerate().find_map(|(at, token)| {
             let agent = Agent::of(token)?;
             let behind = tokens.get(at + 1..).unwrap_or_default();
-            // Short options are letters like others in code.
+            // In code, `-y` may be anything.
             let behind: Vec<String> = behind
                 .iter()
                 .take(MOST_WORDS)

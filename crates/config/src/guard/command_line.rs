@@ -1,5 +1,4 @@
-//! What a command line would do to the protected places: the commands that a shell would make of it, behind
-//! variables, patterns, decoders and other programs, and the effects of each.
+//! Decides about a command line by the commands that a shell would run for it and by their effects.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +13,10 @@ use super::programs::{FETCHERS, PLACERS, UNPACKERS};
 use super::{Refusal, agents, copies, words};
 use crate::trust::words::HOLE;
 
-/// How many directories a line is looked at for. Agents have one or two.
+/// Maximum number of directories that a line is resolved in. Agents have one or two.
 const MOST_BASES: usize = 4;
 
-/// A line in one directory.
+/// A line, resolved in one directory.
 pub(super) struct Run {
     pub(super) analysis: Analysis,
     pub(super) effects: Effects,
@@ -31,18 +30,18 @@ impl Run {
         Self { analysis, effects }
     }
 
-    /// True if it changes files of which it is not known which they are.
+    /// True if it changes files whose names are only known when it runs.
     fn is_open(&self) -> bool {
         self.effects.list.iter().any(|effect| is_change(effect) && is_open(effect))
     }
 }
 
-/// A command line, and where it may run.
+/// A command line and the places that it must not change.
 pub(super) struct CommandLine<'a> {
     pub(super) kept: &'a Kept<'a>,
     pub(super) needles: &'a Needles,
     pub(super) text: &'a str,
-    /// What stars in it stand for.
+    /// The meaning of `*` in it.
     pub(super) stars: Stars,
 }
 
@@ -54,7 +53,7 @@ impl<'a> CommandLine<'a> {
         Self { kept, needles, text, stars }
     }
 
-    /// Why the line is denied in one of the directories, if it is.
+    /// Returns the reason to deny the line in one of these directories, if there is one.
     pub(super) fn refusal(&self, directories: &[PathBuf]) -> Option<Refusal> {
         let mut directories = directories.iter().take(MOST_BASES);
         directories.find_map(|directory| self.refusal_of(&Run::new(self.text, directory)))
@@ -79,7 +78,7 @@ impl<'a> CommandLine<'a> {
         touched.or_else(copied).or_else(|| self.listed(run)).or_else(|| words::refusal(self, run))
     }
 
-    /// The place of a file that one command lists for another to change.
+    /// Denies a line in which one command lists a protected file for another to change.
     fn listed(&self, run: &Run) -> Option<Refusal> {
         use tollgate_shell::Why;
         let open: Vec<&Effect> =
@@ -93,7 +92,7 @@ impl<'a> CommandLine<'a> {
         commands.find_map(|command| self.kept.listed_by(command, whole)).map(Spot::refusal)
     }
 
-    /// Why an effect is denied, if it is.
+    /// Returns the reason to deny an effect, if there is one.
     fn touched(&self, effect: &Effect) -> Option<Refusal> {
         let text = match &effect.target {
             Target::Path(location) => location.text.replace("$?", &HOLE.to_string()),
@@ -103,7 +102,7 @@ impl<'a> CommandLine<'a> {
         let by = effect.by.split(' ').next().unwrap_or_default();
         let deletes = effect.kind != Kind::Write;
         if let Some(directory) = text.strip_suffix(&format!("/{HOLE}")) {
-            // A program writes files there that are named elsewhere.
+            // The names of the files come from elsewhere, such as an archive.
             let is_known = !directory.contains(['*', '?', '[', HOLE]);
             return if is_known && !deletes {
                 self.filled(by, directory, effect.tree)
@@ -114,15 +113,15 @@ impl<'a> CommandLine<'a> {
         if text.starts_with(HOLE) && text.chars().all(|c| c == HOLE || c == '/') {
             return None;
         }
-        // What is copied by a pattern has its names from where it is, and is looked at there.
+        // A pattern of sources matches files at the source; `copies` looks there.
         if !deletes && FETCHERS.contains(&by) && text.contains(['*', '?', '[']) {
             return None;
         }
-        // `find` and what is behind a hole name files in hidden directories as well.
+        // `find` descends into hidden directories, and an unknown part may name one.
         let searches = by == "find" || text.contains(&format!("{HOLE}/"));
         let stars = if searches { Stars::Search } else { self.stars };
         let is_exact = !text.contains(['*', '?', '[', HOLE]);
-        // What a directory goes with has to be there.
+        // A deletion is denied for a file that exists.
         let lost = |spot: &'a Spot| {
             let below = || self.kept.places.below(&self.kept.bases, &text, |_| true);
             let there = if is_exact { below() } else { Some(spot).filter(|spot| spot.is_there()) };
@@ -131,12 +130,12 @@ impl<'a> CommandLine<'a> {
         match self.kept.relation(&text, stars) {
             Some((Relation::Within, spot)) => Some(spot.refusal()),
             Some((Relation::Around, spot)) if deletes => lost(spot).or_else(|| {
-                // A directory for hooks that is not there yet may be by then.
+                // A missing directory for hooks may exist by the time the command runs.
                 let is_there = || self.kept.places.is_there(&self.kept.bases, &text);
                 (is_exact && !is_there()).then(|| Refusal::Write { place: self.shown(&text) })
             }),
             Some((Relation::Around, spot)) => (!PLACERS.contains(&by)).then(|| spot.refusal()),
-            // What git removes or puts back of a whole directory are files that it knows.
+            // Git changes only the files that it tracks, or does not track, in a directory.
             Some((Relation::Above, spot)) if deletes && effect.tree && by != "git" => lost(spot),
             _ if !deletes => self
                 .beside(by, &text)
@@ -145,7 +144,7 @@ impl<'a> CommandLine<'a> {
         }
     }
 
-    /// A directory that a program fills with files which it takes from elsewhere.
+    /// Denies a program that fills a directory with files whose names come from elsewhere.
     fn filled(&self, by: &str, directory: &str, is_tree: bool) -> Option<Refusal> {
         if let Some((Relation::Within | Relation::Around, spot)) =
             self.kept.relation(directory, self.stars)
@@ -158,7 +157,7 @@ impl<'a> CommandLine<'a> {
         if unpacks { outside().map(Spot::refusal) } else { None }
     }
 
-    /// A file that is put beside protected ones, under a name that it has from elsewhere.
+    /// Denies a copy or download into the directory of a protected file.
     fn beside(&self, by: &str, path: &str) -> Option<Refusal> {
         let (directory, _) = path.rsplit_once('/')?;
         if !FETCHERS.contains(&by) || path.contains(['*', '?', '[', HOLE]) {
@@ -170,7 +169,7 @@ impl<'a> CommandLine<'a> {
         }
     }
 
-    /// A path as a person writes it: below the project or the home, where it is.
+    /// Formats a path relative to the project or to `~`.
     fn shown(&self, path: &str) -> String {
         let path = path.replace(HOLE, "…");
         let below = |base: Option<&Path>| {
@@ -183,7 +182,7 @@ impl<'a> CommandLine<'a> {
         below(self.kept.places.home()).map_or_else(|| path.clone(), |rest| format!("~{rest}"))
     }
 
-    /// The place that the text mentions, where it changes files or runs code of which nothing is known.
+    /// Denies a line that mentions a place and changes unknown files or runs unknown code.
     pub(super) fn about(&self, run: &Run) -> Option<Refusal> {
         if !run.is_open() && run.analysis.unknowns.is_empty() {
             return None;
@@ -197,20 +196,19 @@ pub(super) fn is_about_us(needles: &Needles, text: &str) -> bool {
     needles.find(text).is_some() || normal(text).contains("tollgate")
 }
 
-/// True if it changes or removes files. `rmdir` only removes directories that are empty.
+/// True if an effect changes or removes files. `rmdir` only removes empty directories.
 fn is_change(effect: &Effect) -> bool {
     matches!(effect.kind, Kind::Write | Kind::Delete) && effect.by != "rmdir"
 }
 
-/// True if another directory comes to lie over what is there.
+/// True if an effect mounts something over a directory.
 fn covers(effect: &Effect) -> bool {
     let is_filesystem =
         matches!(&effect.target, Target::Thing { what, .. } if *what == Thing::Filesystem.name());
     effect.kind == Kind::System && is_filesystem
 }
 
-/// True if it is what `rm -r ./$x` or `rm -r $x/` would do if the variable were empty. It seldom is, and then
-/// the agent did not mean it.
+/// True if an effect only happens if the variable in `rm -r ./$x` or `rm -r $x/` is empty, which is seldom meant.
 fn is_unset(run: &Run, effect: &Effect) -> bool {
     let Target::Path(location) = &effect.target else { return false };
     let directory = location.text.trim_end_matches('/');
@@ -224,7 +222,7 @@ fn is_unset(run: &Run, effect: &Effect) -> bool {
     })
 }
 
-/// True if it may be anything that another command lists.
+/// True if the target of an effect is only known when the command runs.
 fn is_open(effect: &Effect) -> bool {
     match &effect.target {
         Target::Path(location) => location.text.ends_with("$?"),
@@ -232,7 +230,7 @@ fn is_open(effect: &Effect) -> bool {
     }
 }
 
-/// A value as a pattern, with a hole for what is not known.
+/// Converts a value to a pattern with [`HOLE`] for each unknown part.
 pub(super) fn pattern(value: &Value) -> String {
     let mut text = String::new();
     for part in value.parts() {
@@ -245,7 +243,7 @@ pub(super) fn pattern(value: &Value) -> String {
     text
 }
 
-/// The words of a command.
+/// Returns the words of a command as patterns.
 pub(super) fn texts(command: &Command) -> Vec<String> {
     command.argv.iter().map(pattern).collect()
 }

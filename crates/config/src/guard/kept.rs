@@ -1,4 +1,4 @@
-//! The files that are there to be protected, for commands that name files by patterns.
+//! The protected files that exist, for commands that name files by patterns.
 
 use std::cell::{Cell, OnceCell};
 use std::fs;
@@ -12,23 +12,23 @@ use super::places::{Match, Places, Relation, Spot, Stars, parts_of, patterns, re
 use super::search::Search;
 use crate::trust::words::HOLE;
 
-/// How many files of a place are looked for. Some agents keep their records beside their hooks.
+/// Maximum number of files of a place that are looked at. Some agents keep their records beside their hooks.
 const MOST_FILES: usize = 2_000;
 
-/// How deep they are looked for below a place.
+/// Maximum depth of these files below a place.
 const DEEPEST: usize = 4;
 
-/// The places and the files in them, looked for when they are first asked for, once a call.
+/// The places and their files, which are read when first needed, once a call.
 pub(super) struct Kept<'s> {
     files: Vec<(&'s Spot, OnceCell<Vec<Spot>>)>,
     pub(super) places: &'s Places,
-    /// The directories that a path may be relative to.
+    /// Directories that a path may be relative to.
     pub(super) bases: Vec<PathBuf>,
-    /// How many files may still be compared with Tollgate's program.
+    /// Number of files that may still be compared with Tollgate's program.
     pub(super) compared: Cell<usize>,
 }
 
-/// How many files of a line are compared with Tollgate's program.
+/// Maximum number of files of a line that are compared with Tollgate's program.
 const MOST_COMPARED: usize = 4_000;
 
 impl<'s> Kept<'s> {
@@ -37,7 +37,7 @@ impl<'s> Kept<'s> {
         Self { files, places, bases, compared: Cell::new(MOST_COMPARED) }
     }
 
-    /// How a word stands to the protected places, and to which. A pattern stands only for what is there.
+    /// Returns how a word stands to the protected places, and to which. A pattern matches only existing files.
     pub(super) fn relation(&self, word: &str, stars: Stars) -> Option<(Relation, &'s Spot)> {
         let is_pattern = |part: &str| part.contains(['*', '?', '[']);
         if !is_pattern(word) {
@@ -50,18 +50,18 @@ impl<'s> Kept<'s> {
             return found.map(|spot| (Relation::Within, spot)).or(by_path);
         }
         let word = self.places.expanded(word);
-        // Where the directory is written out, it is meant whatever is in it.
+        // A literal directory that is protected is enough, whatever is in it.
         let fixed: Vec<&str> = word.split('/').take_while(|part| !is_pattern(part)).collect();
         let by_directory = self.places.relation(&self.bases, &fixed.join("/"));
         if let Some((Relation::Within, _)) = by_directory {
             return by_directory;
         }
-        // Of two, one that is there is of more interest.
+        // Prefer a place that exists, because the reason names it.
         let mut best: Option<((Relation, bool), &'s Spot)> = None;
         for pattern in self.bases.iter().flat_map(|base| patterns(base, &word)) {
             for (spot, files) in &self.files {
                 let Some(found) = spot.matches(&pattern, 0, stars) else { continue };
-                // `$dir/*.json` is anything.
+                // `$dir/*.json` may be anything.
                 if (word.starts_with(HOLE) && found.told < 3)
                     || !Self::is_there(spot, files, &pattern, found, stars)
                 {
@@ -76,7 +76,7 @@ impl<'s> Kept<'s> {
         best.map(|((relation, _), spot)| (relation, spot))
     }
 
-    /// The place of a file that a search has found, by its name.
+    /// Returns the place of an existing file that a search may have found by this name.
     fn searched(&self, word: &str) -> Option<&'s Spot> {
         if !word.contains(&format!("/{HOLE}/")) {
             return None;
@@ -90,7 +90,7 @@ impl<'s> Kept<'s> {
         self.find(matches, matches)
     }
 
-    /// True if what a pattern matches is there.
+    /// True if a file that a pattern matches exists.
     fn is_there(
         spot: &Spot,
         files: &OnceCell<Vec<Spot>>,
@@ -99,7 +99,7 @@ impl<'s> Kept<'s> {
         stars: Stars,
     ) -> bool {
         match found.relation {
-            // What is above is of interest for what is in it.
+            // A directory above matters for the place in it.
             Relation::Above => spot.is_there(),
             _ if found.is_below => {
                 let mut files = files_of(spot, files).iter();
@@ -112,7 +112,7 @@ impl<'s> Kept<'s> {
         }
     }
 
-    /// The first of the places that may have such a file, and has one.
+    /// Returns the first place that may have such a file and has one.
     fn find(
         &self,
         may_have: impl Fn(&Spot) -> bool,
@@ -123,7 +123,7 @@ impl<'s> Kept<'s> {
         found.map(|(spot, _)| *spot)
     }
 
-    /// The place of a file that a command lists for another one to change.
+    /// Returns the place of a file that a command lists for another one to change.
     pub(super) fn listed_by(&self, command: &Command, with_directories: bool) -> Option<&'s Spot> {
         let words: Vec<String> = command.argv.iter().map(pattern).collect();
         let (program, arguments) = words.split_first()?;
@@ -131,7 +131,7 @@ impl<'s> Kept<'s> {
         let search = Search::of(name, arguments)?;
         let directories: Vec<String> = command.directories.iter().map(pattern).collect();
         let starts = search.starts.iter().filter(|start| !start.contains(HOLE));
-        // Where it begins in a place, what it finds there does not matter.
+        // A search that begins in a place is enough, whatever it finds.
         let inside = starts.clone().find_map(|start| match self.relation(start, Stars::Shell) {
             Some((Relation::Within | Relation::Around, spot)) => Some(spot),
             _ => None,

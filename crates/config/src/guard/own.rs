@@ -1,4 +1,4 @@
-//! Calls of Tollgate's own subcommands for people.
+//! Finds calls of Tollgate's subcommands for people.
 
 use tollgate_shell::Command;
 use tollgate_shell::resolve::{Access, Input};
@@ -13,7 +13,7 @@ use super::programs::LANGUAGES;
 use super::readers::{is_message, is_plain, passes_on};
 use crate::trust::words::HOLE;
 
-/// The subcommand for people that one of these commands calls, or may.
+/// Returns the subcommand for people that one of these commands calls or may call.
 pub(super) fn called(kept: &Kept<'_>, commands: &[Command]) -> Option<String> {
     let called = |command: &Command| {
         by_name(command)
@@ -34,13 +34,13 @@ fn is_tollgate(program: &str) -> bool {
     matches!(name, "tollgate" | "tollgate-cli")
 }
 
-/// By the name of the program, which may be a pattern.
+/// Finds a call by the name of the program, which may be a pattern.
 fn by_name(command: &Command) -> Option<String> {
     let words = texts(command);
     let (program, arguments) = words.split_first()?;
     let name = program.rsplit('/').next().unwrap_or_default().to_lowercase();
     let is_pattern = program.contains(HOLE) || name.contains(['*', '?', '[']);
-    // What is found somewhere may be a copy by any name.
+    // A program in an unknown directory may be a copy under any name.
     let is_found = program.contains(HOLE) && !name.contains(HOLE);
     let may_be = is_hole(&name) || is_found || matches_part(&name, "tollgate", Stars::Search);
     if if is_pattern { !may_be } else { !is_tollgate(&name) } {
@@ -49,14 +49,14 @@ fn by_name(command: &Command) -> Option<String> {
     let is_certain = if is_found { is_tollgate(&name) } else { !is_pattern || letters(&name) > 2 };
     let mut had_option = false;
     for argument in arguments {
-        // What may be any program is not taken for this one, but by what this one alone is told.
+        // `$X install` is another program more often than not; only Tollgate has `trust`.
         let subcommand = for_people(argument);
         if let Some(name) = subcommand.filter(|_| is_certain || argument == "trust") {
             return Some(name.to_owned());
         }
         let is_option = argument.starts_with('-');
         had_option |= is_option;
-        // Behind an option may be its value, and the subcommand behind that.
+        // An option may have a value, and the subcommand follows.
         if !is_option && !had_option {
             break;
         }
@@ -64,7 +64,7 @@ fn by_name(command: &Command) -> Option<String> {
     None
 }
 
-/// In the words of another program: any may run what it is told, a pager, an editor, a command of its own.
+/// Finds a call in the arguments of another program, which may run it: a pager, an editor, an alias.
 fn said(command: &Command) -> Option<String> {
     let words = texts(command);
     if is_plain(&words, &command.variables) || is_message(&words) {
@@ -75,7 +75,7 @@ fn said(command: &Command) -> Option<String> {
     called_in_text(&words, &said.join(" "))
 }
 
-/// In what a command reads, where it may do as that says.
+/// Finds a call in the input of a program that may run it.
 fn fed(command: &Command) -> Option<String> {
     let Input::Text(text) = &command.input else { return None };
     let words = texts(command);
@@ -93,7 +93,7 @@ fn called_in_text(words: &[String], text: &str) -> Option<String> {
     })
 }
 
-/// A call of a program that another command of the line has copied or named.
+/// Finds a call of a program that another command of the line has copied or renamed.
 fn renamed(kept: &Kept<'_>, commands: &[Command]) -> Option<String> {
     let copies = |command: &Command| {
         let words = texts(command);
@@ -118,7 +118,7 @@ fn renamed(kept: &Kept<'_>, commands: &[Command]) -> Option<String> {
     commands.iter().any(copies).then(|| called.to_owned())
 }
 
-/// A text that one command writes to a file, and another one is given.
+/// Finds a call in a text that one command writes to a file and another command uses.
 fn written(commands: &[Command]) -> Option<String> {
     commands.iter().enumerate().find_map(|(at, command)| {
         let targets = command.redirections.iter().filter(|it| it.access != Access::Read);
@@ -135,7 +135,7 @@ fn written(commands: &[Command]) -> Option<String> {
     })
 }
 
-/// The subcommand for people that a text calls, anywhere in it.
+/// Returns the subcommand for people that a text calls, anywhere in it.
 fn calls_in(normal: &str) -> Option<String> {
     let mut rest = normal;
     while let Some(at) = rest.find("tollgate") {

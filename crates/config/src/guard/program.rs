@@ -1,4 +1,4 @@
-//! Tollgate's own program, known by its file: under any name, by links, and as a copy.
+//! Recognises Tollgate's own program by its file: under any name, by a link, or as a copy.
 
 use std::fs::{self, File, Metadata};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -13,22 +13,22 @@ use super::kept::Kept;
 use super::places::{Stars, is_hole, matches_part};
 use crate::trust::words::HOLE;
 
-/// How much of two files is compared at their beginning, and at the end of the shorter one.
+/// Number of bytes that are compared at the beginning of two files, and before the end of the program.
 const COMPARED: usize = 256 << 10;
 
-/// No program is shorter.
+/// Length below which a file is not compared, because no program is so short.
 const SHORTEST: u64 = 64;
 
-/// How many entries of a directory a pattern is compared with.
+/// Maximum number of entries of a directory that a pattern is compared with.
 const MOST_ENTRIES: usize = 1_000;
 
-/// How many words before a subcommand may be the program.
+/// Maximum number of words before a subcommand that may be the program.
 const MOST_WORDS: usize = 8;
 
-/// How many words of code lie between the program and the subcommand at the most.
+/// Maximum number of words between the program and the subcommand in code.
 const NEAR: usize = 4;
 
-/// True if a word is, or may turn out to be, a subcommand for people.
+/// Returns the subcommand for people that a word is or may expand to.
 pub(super) fn for_people(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
     let is_pattern = word.contains(['*', '?', '[', HOLE]);
@@ -39,7 +39,7 @@ pub(super) fn for_people(word: &str) -> Option<&'static str> {
     FOR_PEOPLE.iter().find(is_it).copied()
 }
 
-/// The subcommand for people that a command calls, where its program is Tollgate's by its file.
+/// Returns the subcommand for people that a command calls, if its program is Tollgate's by its file.
 pub(super) fn called(kept: &Kept<'_>, command: &Command) -> Option<String> {
     let words = texts(command);
     let (program, arguments) = words.split_first()?;
@@ -55,7 +55,7 @@ pub(super) fn called(kept: &Kept<'_>, command: &Command) -> Option<String> {
     by_words.or_else(in_code).map(str::to_owned)
 }
 
-/// The same for code: the path of the program, and soon behind it the subcommand.
+/// Returns the subcommand for people that code calls: it stands close behind the path of the program.
 fn called_in(kept: &Kept<'_>, command: &Command, code: &str) -> Option<&'static str> {
     if !code.contains([' ', ',']) || !FOR_PEOPLE.iter().any(|name| code.contains(name)) {
         return None;
@@ -69,7 +69,7 @@ fn called_in(kept: &Kept<'_>, command: &Command, code: &str) -> Option<&'static 
     })
 }
 
-/// True if a word is a file with Tollgate's program in it, or if a line has too many to tell.
+/// True if a word is a file that holds Tollgate's program, or if the line names too many files to tell.
 pub(super) fn is_own(kept: &Kept<'_>, command: &Command, word: &str) -> bool {
     if word.contains(HOLE) || word.is_empty() {
         return false;
@@ -88,7 +88,7 @@ pub(super) fn is_own(kept: &Kept<'_>, command: &Command, word: &str) -> bool {
     left == 0 || files.iter().any(|file| own.iter().any(|own| is_same(file, own)))
 }
 
-/// The files that a word may be.
+/// Returns the files that a word may be, by the working directory or by `PATH`.
 fn paths(kept: &Kept<'_>, command: &Command, word: &str) -> Vec<PathBuf> {
     let expanded = |path: &str| PathBuf::from(kept.places.expanded(path));
     let known = command.directories.iter().map(pattern).filter(|path| !path.contains(HOLE));
@@ -111,7 +111,7 @@ fn paths(kept: &Kept<'_>, command: &Command, word: &str) -> Vec<PathBuf> {
     named.into_iter().flat_map(|path| globbed(&path)).collect()
 }
 
-/// The files that a pattern in the last part of a path stands for; the path itself if it has none.
+/// Expands a pattern in the last part of a path.
 fn globbed(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !name.contains(['*', '?', '[']) {
@@ -125,7 +125,7 @@ fn globbed(path: &Path) -> Vec<PathBuf> {
     entries.filter(is_it).map(|entry| entry.path()).collect()
 }
 
-/// True if a file is the program, or begins with all of it: what is added at its end changes nothing.
+/// True if a file is the program or begins with all of it, because bytes that are appended change nothing.
 fn is_same(file: &Path, (own, known): &(PathBuf, Metadata)) -> bool {
     let Some(metadata) = fs::metadata(file).ok().filter(Metadata::is_file) else { return false };
     if (metadata.dev(), metadata.ino()) == (known.dev(), known.ino()) {

@@ -1,8 +1,8 @@
-//! Why a call is denied, in words for the model.
+//! The reasons to deny a call, as the model reads them.
 
 use std::fmt;
 
-/// Why a call is denied.
+/// The reason to deny a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -15,20 +15,20 @@ pub enum Refusal {
     Delete {
         /// The directory.
         directory: String,
-        /// What is protected.
+        /// The protected file or directory in it.
         place: String,
     },
-    /// It would have Tollgate trust or install something.
+    /// It would run a subcommand for people.
     Tollgate {
         /// The subcommand.
         subcommand: String,
     },
-    /// It would start an agent without the hooks in force, or with hooks that no one has trusted.
+    /// It would start an agent without the hooks in force or without permission prompts.
     Off {
         /// The option or variable.
         switch: String,
     },
-    /// It is longer, or names more files, than can be looked at.
+    /// It is too long or names too many files to be resolved.
     TooLong,
 }
 

@@ -1,7 +1,7 @@
-//! Words of commands that may do anything with what they are given.
+//! Denies commands that name a protected place and may do anything with it.
 //!
-//! Of most programs it is known what they do to which of their words. Of the others, and of code in other
-//! languages, it counts that they name a protected place.
+//! The effects of most programs are known for each of their arguments. For other programs, for arguments that no
+//! effect mentions, and for code in other languages, naming a place is enough.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -17,10 +17,10 @@ use super::readers::{is_message, is_plain, passes_on};
 use super::{Refusal, agents, code};
 use crate::trust::words::HOLE;
 
-/// How many words of a line are compared with the places.
+/// Maximum number of words of a line that are compared with the places.
 const MOST_WORDS: usize = 2_000;
 
-/// Why a line is denied for a word of it, if it is.
+/// Returns the reason to deny a line for one of its words, if there is one.
 pub(super) fn refusal(line: &CommandLine<'_>, run: &Run) -> Option<Refusal> {
     let commands = &run.analysis.commands;
     let left = Cell::new(MOST_WORDS);
@@ -31,7 +31,7 @@ pub(super) fn refusal(line: &CommandLine<'_>, run: &Run) -> Option<Refusal> {
     };
     let found = commands.iter().enumerate().find_map(|(at, command)| {
         linked(line, commands, command).or_else(|| {
-            // What it starts stands behind it, with all that it is given.
+            // The commands that it starts follow it, with their own arguments.
             let next = commands.get(at + 1);
             let starts_other = next.is_some_and(|next| next.via.len() > command.via.len());
             let given = Given { line, command, starts_other, left: &left };
@@ -41,7 +41,7 @@ pub(super) fn refusal(line: &CommandLine<'_>, run: &Run) -> Option<Refusal> {
     if found.is_some() {
         return found;
     }
-    // Behind what could be looked at, names may be written in any way.
+    // The rest of the line was not resolved, so it may name a place in any spelling.
     let is_too_much = run.analysis.unknowns.iter().any(|unknown| unknown.why == Why::TooMuch);
     if left.get() == 0 || is_too_much {
         return Some(Refusal::TooLong);
@@ -52,7 +52,7 @@ pub(super) fn refusal(line: &CommandLine<'_>, run: &Run) -> Option<Refusal> {
     line.about(run)
 }
 
-/// A hard link is the same file by another name, and a link to a directory leads the rest of the line into it.
+/// Denies links to protected files, and links that lead the rest of the line into a directory with some.
 fn linked(line: &CommandLine<'_>, commands: &[Command], command: &Command) -> Option<Refusal> {
     let words = texts(command);
     let (program, arguments) = words.split_first()?;
@@ -79,7 +79,7 @@ fn linked(line: &CommandLine<'_>, commands: &[Command], command: &Command) -> Op
     })
 }
 
-/// What a command is given.
+/// The arguments of a command.
 struct Given<'a> {
     line: &'a CommandLine<'a>,
     command: &'a Command,
@@ -93,7 +93,7 @@ impl Given<'_> {
         let words = texts(self.command);
         let program = words.first().map(String::as_str).unwrap_or_default();
         let name = program.rsplit('/').next().unwrap_or_default();
-        // What one agent asks of another is prose, and has hooks of its own.
+        // A prompt is prose, and the other agent has the same hooks.
         if agents::is_agent(name) {
             return None;
         }
@@ -104,7 +104,7 @@ impl Given<'_> {
         }
         let targets = self.command.redirections.iter().map(|it| pattern(&it.target));
         let by_detour = || words.iter().cloned().chain(targets).find_map(|word| self.detour(&word));
-        // Where `..` leads behind a link is not in the text.
+        // The analysis drops `x/..` without looking whether `x` is a link.
         if effects.iter().any(|effect| matches!(effect.kind, Kind::Write | Kind::Delete))
             && let Some(refusal) = by_detour()
         {
@@ -136,14 +136,14 @@ impl Given<'_> {
         let given: Vec<String> = words.iter().skip(1).cloned().chain(values).collect();
         let by_word = given.iter().find_map(|word| self.word(word, name, &run));
         by_word.or_else(|| self.inside()).or_else(|| self.input(name)).or_else(|| {
-            // What is mounted has another path in there.
+            // Inside of a container, a mounted directory has another path.
             let text = given.join(" ").replace(HOLE, "");
             let mentioned = in_container.then(|| self.line.needles.find(&text)).flatten();
             mentioned.map(|place| Refusal::Write { place: place.to_owned() })
         })
     }
 
-    /// A place that a program is given of which most is known, but not what it does with this word.
+    /// Denies a protected argument of a known program that no effect of the program mentions.
     fn unknown_use(&self, words: &[String], effects: &[Effect]) -> Option<Refusal> {
         let name = words.first().map(String::as_str).unwrap_or_default();
         if BUILTINS.contains(&name) {
@@ -170,7 +170,7 @@ impl Given<'_> {
         })
     }
 
-    /// True if another program starts it, and gives it its own files: a pager, an editor, a filter.
+    /// True if another program starts it on its own files: a pager, an editor, a filter.
     fn is_pager(&self) -> bool {
         self.command.via.last().is_some_and(|by| {
             let is_variable = by.chars().all(|c| c.is_ascii_uppercase() || c == '_');
@@ -178,7 +178,7 @@ impl Given<'_> {
         })
     }
 
-    /// A word as a path from the root, for each directory that the command may run in.
+    /// Returns a word as an absolute path, for each directory that the command may run in.
     fn full(&self, word: &str) -> Vec<String> {
         let is_relative = !word.starts_with(['/', '~', HOLE]);
         let directories = self.command.directories.iter().filter(|_| is_relative);
@@ -199,7 +199,7 @@ impl Given<'_> {
         found.max_by_key(|(relation, _)| *relation)
     }
 
-    /// A word that goes up behind a directory which may be a link.
+    /// Denies a word with `..` that leads to a place by way of a link.
     fn detour(&self, word: &str) -> Option<Refusal> {
         if !word.contains("/..") {
             return None;
@@ -211,16 +211,16 @@ impl Given<'_> {
     }
 
     fn word(&self, word: &str, program: &str, run: &[&str]) -> Option<Refusal> {
-        // Code and prose are looked at for names of places.
+        // Code and prose are searched for names of places.
         if is_text(word) {
             let place = self.line.needles.find(&word.replace(HOLE, ""))?;
             return Some(Refusal::Write { place: place.to_owned() });
         }
-        // Many programs expand such patterns themselves.
+        // Many programs expand braces and stars themselves.
         let words = braces(word);
         let mut named = words.iter().flat_map(|word| candidates(word));
         named.find_map(|name| match self.relation(name)? {
-            // To run something, by way of whatever program, is not to change it.
+            // Running a protected file does not change it.
             (Relation::Within, spot) if spot.is_program || self.is_run(word, run) => None,
             (Relation::Within | Relation::Around, spot) => Some(spot.refusal()),
             (Relation::Above, _) if REMOVERS.contains(&program) => {
@@ -238,7 +238,7 @@ impl Given<'_> {
         full.into_iter().any(|path| run.iter().any(|run| Path::new(run) == path))
     }
 
-    /// A program that runs in the directory of a place may mean anything in it.
+    /// Denies a program that runs in the directory of a place, where any name may mean it.
     fn inside(&self) -> Option<Refusal> {
         let mut directories = self.command.directories.iter().map(pattern);
         directories.find_map(|directory| {
@@ -249,7 +249,7 @@ impl Given<'_> {
         })
     }
 
-    /// What a program reads, where it does as that says.
+    /// Denies a program that reads the name of a place, unless it only passes its input on.
     fn input(&self, program: &str) -> Option<Refusal> {
         let Input::Text(text) = &self.command.input else { return None };
         if passes_on(program) {
@@ -265,8 +265,8 @@ fn is_text(word: &str) -> bool {
     word.contains([' ', '\n', '\t', '"', '\'', '(', ';'])
 }
 
-/// What a word may name: all of it, what is behind `=`, `@`, `:` and `,`, and what is attached to
-/// an option: `-ofile`, `-xC./dir`. Of patterns only whole words are expanded.
+/// Returns what a word may name: all of it, the parts behind `=`, `@`, `:` and `,`, and the value attached to
+/// an option: `-ofile`, `-xC./dir`. A shell expands a pattern only as a whole word.
 fn candidates(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(['=', '@', ':', ',']).filter(move |part| *part != text);
     let option = text.strip_prefix('-').filter(|option| !option.starts_with('-'));
@@ -276,9 +276,9 @@ fn candidates(text: &str) -> impl Iterator<Item = &str> {
     std::iter::once(text).chain(parts).filter(|part| !part.is_empty())
 }
 
-/// The words that a word with braces stands for.
+/// Expands the braces of a word.
 fn braces(text: &str) -> Vec<String> {
-    /// How many words, and how long they may become.
+    /// Bounds of the number of words and of their length.
     const MOST: usize = 64;
     const LONGEST: usize = 4_096;
     let (mut done, mut ahead) = (Vec::new(), vec![text.to_owned()]);

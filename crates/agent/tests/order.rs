@@ -256,8 +256,8 @@ async fn hooks_of_all_forms_take_part_in_the_documented_order() {
     assert_eq!(marks, [first, then, called_with.clone(), called_with]);
     // The policies come last: that of the file, and that of the builder.
     let asked = asked.lock().unwrap();
-    let files = ["tollgate-guard", "of antigravity", "of polytoken", "of_markdown"];
-    assert_eq!(asked[0], [&files[..], &["of rust", "policy", "policy"]].concat());
+    let files = ["of antigravity", "of polytoken", "of_markdown"];
+    assert_eq!(asked[0], [&files[..], &["of rust", "tollgate-guard", "policy", "policy"]].concat());
     assert!(world.was_told(2, "the policy file says no"), "{:?}", world.messages(2));
     assert!(!Path::new(&world.path("made")).exists());
 }

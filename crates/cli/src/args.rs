@@ -49,3 +49,15 @@ pub(crate) enum Command {
     Completions(completions::Args),
     Man(man::Args),
 }
+
+impl Command {
+    /// True if it changes nothing, as it is given.
+    pub(crate) const fn only_shows(&self) -> bool {
+        match self {
+            Self::Install(args) => args.only_shows(),
+            Self::Uninstall(args) => args.only_shows(),
+            Self::Trust(args) => args.only_shows(),
+            _ => false,
+        }
+    }
+}

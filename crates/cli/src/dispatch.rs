@@ -11,7 +11,7 @@ use tollgate_core::audit::MemorySink;
 use tollgate_core::context::{SessionContext, SessionInfo};
 use tollgate_core::dialect::Mode;
 use tollgate_core::runner::AnyOutcome;
-use tollgate_core::{AnyEvent, Kind};
+use tollgate_core::{AnyEvent, Kind, json};
 
 use crate::problem::Problem;
 
@@ -25,8 +25,8 @@ pub(crate) struct Input {
 impl Input {
     /// Reads what a payload has: the event's own fields, and what is optional in all of them.
     pub(crate) fn from_json(kind: Kind, text: &str) -> Result<Self, Problem> {
-        let payload: Value = serde_json::from_str(text)
-            .map_err(|error| Problem::new(format!("the payload is not valid JSON: {error}")))?;
+        let payload = json::from_str(text)
+            .map_err(|error| Problem::new(format!("cannot read the payload: {error}")))?;
         Self::from_value(kind, payload)
     }
 

@@ -25,12 +25,13 @@ use tollgate_config::diagnostic::Severity;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
 use tollgate_core::runner::AnyOutcome;
-use tollgate_core::{AnyEvent, Kind};
+use tollgate_core::{AnyEvent, Kind, json};
 use tollgate_exec::{Answer, Executor, Plan, supervise};
 use tollgate_hosts::{self as hosts, Choices, Form, Host, Incoming, Output, Reply, Verdict};
 use tollgate_starlark::Starlark;
 
 use crate::dispatch::{Input, Ready};
+use crate::person;
 use crate::problem::Problem;
 use crate::world;
 use made::Made;
@@ -100,8 +101,14 @@ const LONGEST_READ: usize = 64 << 10;
 const GAVE_UP: &str =
     "Tollgate could not decide about this, so it is refused. `tollgate doctor` tells more.";
 
-/// Answers, and how.
+/// Answers, and records which agent has asked. To do that last delays no answer.
 pub(crate) fn run(args: &Args) -> ExitCode {
+    let ended = respond(args);
+    person::record(args.host.name);
+    ended
+}
+
+fn respond(args: &Args) -> ExitCode {
     // What is left over is the host's for reading the answer.
     let time = args.deadline.map_or(DEADLINE, Duration::from_secs).min(args.host.patience);
     let time = time.saturating_sub(MARGIN).max(MARGIN);
@@ -221,10 +228,10 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
     fault::inject();
     let host = args.host;
     let refused = |why: &str| host.refusal(event, why);
-    let mut input = match serde_json::from_slice(input) {
+    let mut input = match json::from_slice(input) {
         Ok(input) => input,
         Err(error) => {
-            return refused(&format!("Tollgate cannot read what {} says: {error}", host.title));
+            return refused(&unreadable(&format!("the payload of {}", host.title), &error));
         }
     };
     complete(host, &mut input);
@@ -237,6 +244,17 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
         Ok(reply) => host.write(incoming.event, &reply),
         Err(problem) => refused(&format!("Tollgate: {problem}")),
     }
+}
+
+/// Says what is wrong with a payload.
+pub(crate) fn unreadable(what: &str, error: &serde_json::Error) -> String {
+    // Only a duplicate key is well-formed JSON that is not read.
+    let why = if error.is_data() {
+        ". Programs differ in which of the two values they use, so Tollgate cannot tell what would run."
+    } else {
+        ""
+    };
+    format!("Tollgate cannot read {what}: {error}{why}")
 }
 
 /// Adds to a payload what the agent tells in variables.

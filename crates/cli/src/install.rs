@@ -58,6 +58,20 @@ pub(crate) struct UninstallArgs {
     common: Common,
 }
 
+impl InstallArgs {
+    /// True if nothing is to be changed.
+    pub(crate) const fn only_shows(&self) -> bool {
+        self.common.dry_run
+    }
+}
+
+impl UninstallArgs {
+    /// True if nothing is to be changed.
+    pub(crate) const fn only_shows(&self) -> bool {
+        self.common.dry_run
+    }
+}
+
 #[derive(Debug, clap::Args)]
 struct Common {
     /// The agent

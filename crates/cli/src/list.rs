@@ -59,8 +59,10 @@ struct Hook {
     dialect: Dialect,
     source: Option<Source>,
     layer: Layer,
-    /// None for the one that is before all others.
+    /// None for one that is asked before or after all others.
     priority: Option<i64>,
+    /// True if it is asked after all others.
+    last: bool,
     /// Which tools it asks for.
     matcher: String,
     /// Its condition.
@@ -151,7 +153,8 @@ fn hook(kind: Kind, info: &HookInfo, in_force: &InForce) -> Hook {
         dialect: info.dialect,
         source: info.source.clone(),
         layer: info.layer,
-        priority: Some(info.priority).filter(|priority| *priority != i64::MIN),
+        priority: Some(info.priority).filter(|priority| *priority != i64::MIN && !info.is_last),
+        last: info.is_last,
         matcher: info.matcher.to_string(),
         when: listed.and_then(|listed| listed.when.clone()),
         mode: rule.map_or(info.mode, |rule| rule.mode.min(info.mode)),
@@ -236,7 +239,7 @@ fn rows(hooks: &[Hook]) -> Vec<Row> {
             format!("  {name}"),
             dialect,
             layer(hook.layer).to_owned(),
-            priority(hook.priority),
+            priority(hook),
             hook.mode.to_string(),
             hook.on_error.to_owned(),
             hook.trust.to_owned(),
@@ -271,8 +274,9 @@ const fn layer(layer: Layer) -> &'static str {
     }
 }
 
-fn priority(priority: Option<i64>) -> String {
-    priority.map_or_else(|| "first".to_owned(), |priority| priority.to_string())
+fn priority(hook: &Hook) -> String {
+    let end = if hook.last { "last" } else { "first" };
+    hook.priority.map_or_else(|| end.to_owned(), |priority| priority.to_string())
 }
 
 /// What is not in force, and what to do about it.

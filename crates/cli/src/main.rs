@@ -16,6 +16,7 @@ mod install;
 mod list;
 mod man;
 mod out;
+mod person;
 mod place;
 mod problem;
 mod run;
@@ -30,10 +31,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::{Cli, Command};
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 use exit::Exit;
 use out::Out;
 use problem::Problem;
+use tollgate_config::guard::FOR_PEOPLE;
 
 fn main() -> ExitCode {
     // A process that was started to run scripts goes no further.
@@ -43,8 +45,8 @@ fn main() -> ExitCode {
         out.line(concat!("tollgate ", env!("CARGO_PKG_VERSION")));
         return out.finish(Exit::Fine).into();
     }
-    let command = match command() {
-        Ok(command) => command,
+    let Asked { command, name } = match asked() {
+        Ok(asked) => asked,
         Err(error) => return usage(&error),
     };
     if let Command::Hook(args) = &command {
@@ -54,7 +56,11 @@ fn main() -> ExitCode {
         return translate::run(args);
     }
     let mut out = Out::default();
-    let exit = run(&command, &mut out).unwrap_or_else(|problem| {
+    let allowed = match name {
+        Some(name) if !command.only_shows() => person::required(name),
+        _ => Ok(()),
+    };
+    let exit = allowed.and_then(|()| run(&command, &mut out)).unwrap_or_else(|problem| {
         problem.tell(&mut out);
         if asks_for_json() && !out.has_result() {
             out.json(&problem.report());
@@ -64,23 +70,44 @@ fn main() -> ExitCode {
     out.finish(exit).into()
 }
 
-/// What is asked for. Of a program that is started for each event, `fire` and `hook` are most of the time: they do not
-/// wait until all other commands are described.
-fn command() -> Result<Command, clap::Error> {
+/// What is asked for.
+struct Asked {
+    command: Command,
+    /// The name of the command, where it is one for people.
+    name: Option<&'static str>,
+}
+
+impl From<Command> for Asked {
+    fn from(command: Command) -> Self {
+        Self { command, name: None }
+    }
+}
+
+/// Parses the arguments. Of a program that is started for each event, `fire` and `hook` are most of the time: they do
+/// not wait until all other commands are described.
+fn asked() -> Result<Asked, clap::Error> {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
         Some(first) if first == "fire" => {
-            of::<fire::Args>("tollgate fire", arguments).map(Command::Fire)
+            of::<fire::Args>("tollgate fire", arguments).map(|args| Command::Fire(args).into())
         }
         Some(first) if first == "hook" => {
-            of::<hook::Args>("tollgate hook", arguments).map(Command::Hook)
+            of::<hook::Args>("tollgate hook", arguments).map(|args| Command::Hook(args).into())
         }
         // As people know it from other programs.
         Some(first) if first == "help" => {
             let asked = std::iter::once("tollgate".into()).chain(arguments);
-            Cli::try_parse_from(asked.chain([OsString::from("--help")])).map(|cli| cli.command)
+            let asked = asked.chain([OsString::from("--help")]);
+            Cli::try_parse_from(asked).map(|cli| cli.command.into())
         }
-        _ => Cli::try_parse().map(|cli| cli.command),
+        _ => {
+            let matches = Cli::command().try_get_matches()?;
+            let of_people = |name: &&&str| matches.subcommand_name() == Some(name);
+            let name = FOR_PEOPLE.iter().find(of_people).copied();
+            let cli = Cli::from_arg_matches(&matches)
+                .map_err(|error| error.format(&mut Cli::command()))?;
+            Ok(Asked { command: cli.command, name })
+        }
     }
 }
 
@@ -152,4 +179,18 @@ fn usage(error: &clap::Error) -> ExitCode {
     // A closed pipe is no error.
     let _ = error.print();
     if error.use_stderr() { Exit::Problem.into() } else { Exit::Fine.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise a name in the list that is misspelt would keep nobody from anything.
+    #[test]
+    fn every_command_for_people_is_one() {
+        let cli = Cli::command();
+        for name in FOR_PEOPLE {
+            assert!(cli.get_subcommands().any(|command| command.get_name() == *name), "{name}");
+        }
+    }
 }

@@ -18,11 +18,12 @@ use tollgate_core::neutral::Neutral;
 use tollgate_core::patch::Rewrite;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::verdict::{Permission, Word};
-use tollgate_core::{AnyEvent, Kind, Runner};
+use tollgate_core::{AnyEvent, Kind, Runner, json};
 use tollgate_exec::{Answer, Plan, supervise};
 use tollgate_hosts::{self as hosts, Choices, Host, Reply};
 
 use crate::convert::format_parser;
+use crate::hook::unreadable;
 
 /// Run a hook command of one dialect as a hook of another: `tollgate convert` writes this
 #[derive(Debug, clap::Args)]
@@ -123,9 +124,9 @@ fn kind_of(args: &Args, event: &str) -> Option<Kind> {
 
 fn work(args: &Args, input: &[u8], time: Duration) -> Output {
     let refused = |why: &str| refusal(args, args.event.as_deref(), why);
-    let input: Value = match serde_json::from_slice(input) {
+    let input = match json::from_slice(input) {
         Ok(input) => input,
-        Err(error) => return refused(&format!("The payload of a hook is not JSON: {error}")),
+        Err(error) => return refused(&unreadable("the payload", &error)),
     };
     let Some(host) = host(args) else { return simple(args, input, time) };
     let incoming = match host.read(args.event.as_deref(), input) {

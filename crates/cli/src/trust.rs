@@ -54,6 +54,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
+impl Args {
+    /// True if nothing is to be pinned.
+    pub(crate) const fn only_shows(&self) -> bool {
+        self.show
+    }
+}
+
 /// What is to be done with a project.
 enum Wanted<'a> {
     Show,

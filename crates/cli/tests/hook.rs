@@ -51,6 +51,18 @@ impl Place {
             .current_dir(self.path("project"));
     }
 
+    /// A command of the person. This process is both the agent that asks and the person, so what is recorded of the
+    /// agent is removed first.
+    fn person(&self, arguments: &[&str]) -> Output {
+        let records = fs::read_dir(self.path("home/.local/state/tollgate/hosts"));
+        for entry in records.into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with("agent-") {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+        run(self.tollgate().args(arguments), b"")
+    }
+
     fn call(&self, name: &str, input: &Value) -> Vec<u8> {
         let event = if name.is_empty() { "SessionEnd" } else { "PreToolUse" };
         let call = json!({
@@ -137,6 +149,52 @@ fn what_cannot_be_read_is_refused() {
     assert!(refused(&claude(&place, unknown.to_string().as_bytes())).contains("BeforeTheFlood"));
     let nameless = json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/"});
     refused(&claude(&place, nameless.to_string().as_bytes()));
+}
+
+/// An agent and its hook may take different values of a key that is there twice.
+#[test]
+fn a_duplicate_key_is_refused() {
+    let place = Place::new();
+    let (head, tail) = ("{\"hook_event_name\": \"PreToolUse\", \"session_id\": \"s\"", "}");
+    for (fields, key) in [
+        (
+            r#""tool_name": "Bash", "tool_input": {"command": "ls", "command": "rm -rf ~"}"#,
+            "command",
+        ),
+        (
+            r#""tool_name": "Bash", "tool_input": {"command": "rm", "\u0063ommand": "ls"}"#,
+            "command",
+        ),
+        (
+            r#""tool_name": "Read", "tool_name": "Bash", "tool_input": {"command": "ls"}"#,
+            "tool_name",
+        ),
+        (r#""tool_name": "Other", "tool_input": {"a": [{"b": {"c": 1, "c": 2}}]}"#, "c"),
+        (
+            r#""hook_event_name": "SessionEnd", "tool_name": "Bash", "tool_input": {"command": "ls"}"#,
+            "hook_event_name",
+        ),
+        // Some agents write their arguments as a text.
+        (
+            r#""tool_name": "Bash", "tool_input": "{\"command\": \"ls\", \"command\": \"rm\"}""#,
+            "command",
+        ),
+    ] {
+        let reason = refused(&claude(&place, format!("{head}, {fields}{tail}").as_bytes()));
+        assert!(reason.contains(&format!("duplicate key `{key}`")), "{reason}");
+    }
+    let same =
+        r#"{"command": "ls", "n": [1.0, -2, 3e400, {"command": 1}], "o": {"command": "rm"}}"#;
+    let same = format!("{head}, \"tool_name\": \"Bash\", \"tool_input\": {same}{tail}");
+    silent(&claude(&place, same.as_bytes()));
+    let mut translate = place.tollgate();
+    translate.args(["translate", "hooks-json", "claude", "--event", "PreToolUse", "--", "true"]);
+    let input = br#"{"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_name": "Read"}"#;
+    assert!(refused(&run(&mut translate, input)).contains("duplicate key `tool_name`"));
+    let mut fire = place.tollgate();
+    let output =
+        run(fire.args(["fire", "tool.pre", "--payload", "-"]), br#"{"name": "a", "name": "b"}"#);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("duplicate key `name`"), "{output:?}");
 }
 
 #[test]
@@ -258,7 +316,7 @@ fn hook_files_that_cannot_be_used() {
     assert!(told(&output).contains("tollgate trust"), "{output:?}");
     assert_eq!(output.status.code(), Some(0));
 
-    let trusted = run(place.tollgate().args(["trust", "--yes"]), b"");
+    let trusted = place.person(&["trust", "--yes"]);
     assert!(trusted.status.success(), "{trusted:?}");
     assert_eq!(refused(&claude(&place, &place.ls())), "no");
     fs::write(&guard, text.replace("block(\"no\")", "allow()")).unwrap();
@@ -480,7 +538,7 @@ fn tollgate_is_no_hook_of_itself() {
         let shown = String::from_utf8_lossy(&doctor.stdout).into_owned();
         assert!(doctor.status.success() && shown.contains("refuses a canary call"), "{shown}");
         assert_eq!(shown.contains("not asked about view_file"), host == "antigravity", "{shown}");
-        let removed = run(place.tollgate().args(["uninstall", host]), b"");
+        let removed = place.person(&["uninstall", host]);
         assert!(removed.status.success() && !place.path("project").join(file).exists());
     }
 }

@@ -1,15 +1,21 @@
-//! A built-in hook that keeps an agent from its own hooks: it denies writes, by edit tools or by
-//! the shell, to hook files, pinned scripts, the trust store, Tollgate's configuration, its program
-//! and the settings in which agents keep hooks, and calls of `tollgate trust`, `install`,
-//! `uninstall`.
+//! A built-in hook that keeps an agent from what decides about it: hook files, pinned scripts, the trust store,
+//! Tollgate's configuration and program, the settings in which agents keep hooks, the subcommands for people
+//! ([`FOR_PEOPLE`]), and command lines that start an agent without its hooks.
 //!
-//! Edit tools name the file they write, so for them it is exact: links, `..`, relative paths,
-//! capital letters and hard links lead nowhere else. A shell can be told the same thing in
-//! endless ways, so for it the guard is careful, and looks twice. By its text, a command that
-//! mentions a protected place and is not plainly a look at it is denied, unless it is certain what
-//! it does and that it leaves the place alone. And what a shell would make of it is denied where
-//! that writes to a place or calls Tollgate: behind variables, patterns, decoders, other programs,
-//! and files that `find` or `grep` name.
+//! Edit tools name the file they write, so for them it is exact: links, `..`, relative paths, capital letters and
+//! hard links lead nowhere else.
+//!
+//! A command line is resolved to the commands that a shell would make of it ([`tollgate_shell::analyze`]), behind
+//! variables, patterns, decoders and other programs. It is denied
+//!
+//! - if an effect of a command changes a place, or deletes a directory that a place is in;
+//! - if a command that may do anything names a place: a program of which it is not known what it does with that
+//!   word, or code in another language;
+//! - if it mentions a place, and something in it is not known before it runs;
+//! - if it calls Tollgate with a subcommand for people. The program is known by its name and by its file, also as
+//!   a copy.
+//!
+//! A pattern stands only for files that are there, and those of a shell not for hidden ones.
 //!
 //! # Limits
 //!
@@ -21,9 +27,9 @@
 //!   `git stash` that change files they do not name, or take a list of them from elsewhere than
 //!   `find`, `grep` and the like (`git ls-files | xargs`).
 //!
-//! For a project's own hooks, [trust](crate::trust) notices afterwards. A build that replaces
-//! Tollgate's program does not name it. What another program of the same person does is outside of
-//! any agent, and of this.
+//! For a project's own hooks, [trust](crate::trust) notices afterwards. Commands for people are also refused by the
+//! command line itself, below a process that asks Tollgate. A build that replaces Tollgate's program does not name
+//! it. What another program of the same person does is outside of any agent, and of this.
 //!
 //! ```
 //! use tollgate_config::guard::{Guard, Protected};
@@ -38,24 +44,24 @@
 //! assert!(guard.refuses(&shell("cat .agents/hooks.json"), &[]).is_none());
 //! ```
 
+mod agents;
 mod calls;
-mod certain;
 mod code;
+mod command_line;
 mod copies;
 mod kept;
 mod mention;
 mod own;
 mod places;
+mod program;
 mod programs;
 mod readers;
-mod said;
-mod shell;
+mod refusal;
+mod search;
 mod spots;
-mod told;
 mod words;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -67,13 +73,19 @@ use tollgate_core::hook::decide;
 use tollgate_core::tools::{self, Access};
 use tollgate_core::{Decision, Registration};
 
-use mention::{Needles, normal};
+pub use refusal::Refusal;
+
+use command_line::{CommandLine, is_about_us};
+use kept::Kept;
+use mention::Needles;
 use places::{Places, Relation};
-use shell::Shell;
-use told::Told;
 
 /// The name of the hook.
 pub const NAME: &str = "tollgate-guard";
+
+/// Subcommands of Tollgate that change what is in force, and are therefore for people. The guard refuses a
+/// call of them, and the command line asks for a person.
+pub const FOR_PEOPLE: &[&str] = &["trust", "install", "uninstall"];
 
 /// What is to be protected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,55 +112,6 @@ impl Protected {
     }
 }
 
-/// Why a call is denied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// It would write, move or remove something protected, or may do so.
-    Write {
-        /// What is protected.
-        place: String,
-    },
-    /// It would have Tollgate trust or install something.
-    Tollgate {
-        /// The subcommand.
-        subcommand: String,
-    },
-    /// It would start an agent with its hooks switched off, or with hooks that no one has trusted.
-    Off {
-        /// The switch.
-        switch: &'static str,
-    },
-    /// It is longer, or names more files, than can be looked at.
-    TooLong,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Write { place } => write!(
-                f,
-                "Hook files and Tollgate's own configuration are changed by people, not by the agent: \
-                 `{place}` is protected. Ask the person to make this change."
-            ),
-            Self::Tollgate { subcommand } => write!(
-                f,
-                "Hooks are trusted, installed and removed by people, not by the agent. Ask the person \
-                 to run `tollgate {subcommand}`."
-            ),
-            Self::Off { switch } => write!(
-                f,
-                "Whether hooks run is decided by people, not by the agent: `{switch}` is for them. Ask the \
-                 person to run this."
-            ),
-            Self::TooLong => f.write_str(
-                "The command is too long, or names too many files, to tell whether it changes hook files. \
-                 Split it up.",
-            ),
-        }
-    }
-}
-
 /// Denies an agent's writes to what decides about it.
 #[derive(Debug, Clone)]
 pub struct Guard {
@@ -168,7 +131,8 @@ impl Guard {
         Self { places, needles }
     }
 
-    /// The hook, for a runner: of the system layer, before all others.
+    /// The hook, for a runner: of the system layer, after all others and before policies. So hooks that log
+    /// calls see what it denies, and it sees the payload as others have rewritten it.
     pub fn into_registration(self) -> Registration {
         let made = OnceLock::new();
         let _ = made.set(self);
@@ -193,6 +157,7 @@ impl Guard {
         .dialect(Dialect::Native)
         .layer(Layer::System)
         .priority(i64::MIN)
+        .last()
     }
 
     /// Why a call is denied, if it is. Relative paths are relative to the workspaces and to the
@@ -271,14 +236,12 @@ impl Check<'_> {
         }
         let cwd = directory(call);
         call.args.iter().find_map(|(name, value)| {
-            let is_command = |line: &str| calls::names_command(name) || Shell::is_command(line);
-            // Most of what is said here is prose, also about hooks.
-            let is_about_us = |line: &str| {
-                self.needles.anywhere(line).is_some() || normal(line).contains("tollgate")
-            };
+            let is_command = |line: &str| calls::names_command(name) || calls::is_command(line);
             let mut lines = lines(value).into_iter();
             lines.find_map(|line| {
-                let counts = (cwd.is_some() || is_about_us(&line)) && is_command(&line);
+                // Most of what is said here is prose, also about hooks.
+                let counts =
+                    (cwd.is_some() || is_about_us(self.needles, &line)) && is_command(&line);
                 if counts { self.shell(&line, cwd) } else { None }
             })
         })
@@ -307,19 +270,13 @@ impl Check<'_> {
 
     fn shell(&self, line: &str, cwd: Option<&str>) -> Option<Refusal> {
         if line.len() > LONGEST_LINE {
-            let is_about_us =
-                self.needles.find(line).is_some() || normal(line).contains("tollgate");
-            return is_about_us.then_some(Refusal::TooLong);
+            return is_about_us(self.needles, line).then_some(Refusal::TooLong);
         }
         let bases = self.bases();
-        let look = Shell::new(self.places, self.needles, bases.clone(), cwd).look(line);
-        let told = Told::new(&bases, cwd, line);
-        let refusal = look.refusal.filter(|refusal| {
-            let is_write = matches!(refusal, Refusal::Write { .. });
-            !is_write || !certain::leaves_alone(self.places, &bases, &told, line)
-        });
-        // What a shell would make of a line takes longer to tell than to see that it needs no telling.
-        refusal.or_else(|| if look.is_told { None } else { told.refuses(self.places, &bases) })
+        let in_it = |base: &PathBuf| cwd.map_or_else(|| base.clone(), |cwd| base.join(cwd));
+        let directories: Vec<PathBuf> = bases.iter().map(in_it).collect();
+        let kept = Kept::new(self.places, bases);
+        CommandLine::new(&kept, self.needles, line).refusal(&directories)
     }
 
     /// A tool that the table does not have: one of a host's own, or of an MCP server.
@@ -345,7 +302,12 @@ impl Check<'_> {
             }
             match self.places.relation(&self.bases(), path) {
                 Some((Relation::Around, spot)) => return Some(spot.refusal()),
-                Some((Relation::Above, spot)) if removes => return Some(spot.refusal()),
+                Some((Relation::Above, _)) if removes => {
+                    let below = self.places.below(&self.bases(), path, |_| true);
+                    if let Some(spot) = below {
+                        return Some(spot.refusal_with(path));
+                    }
+                }
                 _ => {}
             }
         }

@@ -6,13 +6,24 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tollgate_config::guard::{Guard, NAME, Protected, Refusal};
+use tollgate_config::layers::Places;
+use tollgate_config::load::{Files, Setup, load};
+use tollgate_core::policy::Policies;
 use tollgate_core::prelude::*;
+use tollgate_core::runner::RunnerBuilder;
+use tollgate_core::verdict::Level;
+
+/// What is in the file of the program that runs.
+const PROGRAM: &str =
+    "A program is longer than this, but for the guard it is long enough to be compared.\n";
 
 /// The directories that the cases speak of.
 struct World {
@@ -28,6 +39,10 @@ impl World {
         let (project, home) = (root.join("project"), root.join("home"));
         for directory in [
             "project/.agents",
+            "project/.claude/commands",
+            "project/.github/hooks",
+            "project/.opencode/plugin",
+            "project/.tollgate/hooks",
             "project/scripts",
             "project/src",
             "home/.claude",
@@ -42,11 +57,20 @@ impl World {
         for file in [".agents/hooks.json", ".agents/check.sh", "scripts/lint.sh"] {
             fs::write(project.join(file), "{}").unwrap();
         }
+        for file in [".github/hooks/ci.json", ".opencode/plugin/x.js", ".tollgate/hooks/guard.md"] {
+            fs::write(project.join(file), "{}").unwrap();
+        }
         fs::write(home.join("dotfiles/claude.json"), "{}").unwrap();
         fs::write(home.join(".config/tollgate/policy.star"), "policy.deny()").unwrap();
         fs::write(project.join("evil/tollgate/policy.star"), "").unwrap();
-        fs::write(home.join("bin/tollgate"), "").unwrap();
+        fs::write(home.join("bin/tollgate"), PROGRAM).unwrap();
         symlink("tollgate", home.join("bin/tg")).unwrap();
+        fs::hard_link(home.join("bin/tollgate"), home.join("bin/hard")).unwrap();
+        symlink(home.join("bin/tg"), project.join("soft")).unwrap();
+        fs::copy(home.join("bin/tollgate"), project.join("copy")).unwrap();
+        fs::write(project.join("longer"), format!("{PROGRAM}and more")).unwrap();
+        fs::write(project.join("other"), PROGRAM.to_uppercase()).unwrap();
+        fs::write(project.join("shorter"), &PROGRAM[1..]).unwrap();
         symlink(home.join(".config/tollgate"), project.join("lnk")).unwrap();
         symlink(".agents", project.join("link")).unwrap();
         symlink(".agents/hooks.json", project.join("file-link")).unwrap();
@@ -141,17 +165,40 @@ fn what_only_looks_like_it_goes_through() {
     assert!(denied.is_empty(), "{} of {}: {denied:#?}", denied.len(), cases.len());
 }
 
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// A decider that notes every call it is asked about.
+fn audit(log: &Log, name: &str, decision: Decision<ToolPre>) -> Registration {
+    let (log, name) = (Arc::clone(log), name.to_owned());
+    decide(name.clone(), move |_cx, call: &ToolPre| {
+        let line = call.text("CommandLine").unwrap_or_default();
+        log.lock().unwrap().push(format!("{name}: {line}"));
+        decision.clone()
+    })
+}
+
+fn shell(line: &str) -> ToolPre {
+    ToolPre::from(ToolCall::new("run_command").arg("CommandLine", line))
+}
+
+const REMOVES: &str = "rm .agents/hooks.json";
+
 #[tokio::test]
-async fn it_is_a_hook_of_the_system_before_all_others() {
+async fn it_is_a_hook_of_the_system_after_all_others() {
     let world = World::new();
-    let first = decide("first", |_cx, _call: &ToolPre| Decision::allow()).priority(-1_000);
     let runner = Runner::builder()
-        .register(first)
         .register(world.guard().into_registration())
+        .register(audit(&Log::default(), "other", Decision::allow()).priority(i64::MAX))
+        .policies(policy::enforce([policy::allow_all()], None).unwrap())
         .build()
         .unwrap();
-    let hook = runner.hooks(Kind::ToolPre).next().unwrap().clone();
-    assert_eq!((hook.name.as_str(), hook.layer, hook.priority), (NAME, Layer::System, i64::MIN));
+    let hooks: Vec<_> = runner.hooks(Kind::ToolPre).collect();
+    let names: Vec<_> = hooks.iter().map(|hook| hook.name.as_str()).collect();
+    assert_eq!(names, ["other", NAME, "policy"]);
+    assert_eq!(
+        (hooks[1].layer, hooks[1].is_last, hooks[1].mode),
+        (Layer::System, true, Mode::Decide)
+    );
 
     // Relative paths are relative to the session's workspaces as well.
     let workspaces = vec![world.project.join("src").to_str().unwrap().to_owned()];
@@ -162,11 +209,120 @@ async fn it_is_a_hook_of_the_system_before_all_others() {
         .arg("CodeContent", "{}");
     let outcome = runner.dispatch(&operation, ToolPre::from(call)).await;
     let reason = outcome.reason().to_owned();
-    assert!(
-        reason.starts_with("Hook files and Tollgate's own configuration are changed by people")
-    );
     assert!(reason.contains("`.agents/hooks.json`") && !reason.contains(NAME), "{reason}");
     assert!(outcome.permit().is_refused());
+}
+
+#[tokio::test]
+async fn hooks_that_log_see_what_it_denies() {
+    let world = World::new();
+    let log = Log::default();
+    let runner = Runner::builder()
+        .register(world.guard().into_registration())
+        .register(audit(&log, "first", Decision::none()).priority(i64::MIN))
+        .register(audit(&log, "last", Decision::none()).priority(i64::MAX))
+        .build()
+        .unwrap();
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let outcome = runner.dispatch(&operation, shell(REMOVES)).await;
+    assert!(outcome.permit().is_refused());
+    assert_eq!(
+        *log.lock().unwrap(),
+        ["first: rm .agents/hooks.json", "last: rm .agents/hooks.json"]
+    );
+}
+
+fn rewrites(to: &'static str) -> Registration {
+    transform("rewrites", move |_cx, _: &ToolPre| {
+        Answer::set_args([("CommandLine", serde_json::json!(to))])
+    })
+}
+
+fn person_who_says_yes() -> Policies {
+    policy::enforce([policy::ask_user("*", |_| true)], None).unwrap()
+}
+
+/// Whatever other hooks say and do, what is protected stays as it is.
+#[tokio::test]
+async fn no_other_hook_gets_around_it() {
+    type Others = fn(RunnerBuilder) -> RunnerBuilder;
+    fn says(name: &str, decision: Decision<ToolPre>) -> Registration {
+        audit(&Log::default(), name, decision)
+    }
+    let others: &[(&str, &str, Others)] = &[
+        ("alone", REMOVES, |builder| builder),
+        ("allow before", REMOVES, |b| b.register(says("a", Decision::allow()).priority(i64::MIN))),
+        ("allow behind", REMOVES, |b| b.register(says("a", Decision::allow()).priority(i64::MAX))),
+        ("last as well", REMOVES, |b| {
+            b.register(says("a", Decision::allow()).priority(i64::MIN).layer(Layer::System).last())
+        }),
+        ("asks", REMOVES, |b| b.register(says("a", Decision::ask("may it?")))),
+        ("asks in any case", REMOVES, |b| b.register(says("a", Decision::force_ask("may it?")))),
+        ("same name", REMOVES, |b| b.register(says(NAME, Decision::allow()).layer(Layer::System))),
+        ("rewritten", "ls", |b| b.register(rewrites(REMOVES).priority(i64::MAX))),
+        ("rewritten, not asked again", "ls", |b| {
+            b.reask(false).register(rewrites(REMOVES).priority(i64::MAX))
+        }),
+        ("policy", REMOVES, |b| b.policies(policy::enforce([policy::allow_all()], None).unwrap())),
+        ("person", REMOVES, |b| b.policies(person_who_says_yes())),
+        ("no time left", REMOVES, |b| b.limits(|limits| limits.dispatch = Duration::ZERO)),
+    ];
+    let world = World::new();
+    for (what, line, others) in others {
+        let guard = world.guard().into_registration();
+        let runner = others(Runner::builder().register(guard)).build().unwrap();
+        let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+        let outcome = runner.dispatch(&operation, shell(line)).await;
+        assert_eq!(outcome.verdict.level, Level::Deny, "{what}: {:?}", outcome.record);
+        assert!(outcome.permit().is_refused(), "{what}");
+    }
+    // What another hook makes harmless is.
+    let guard = world.guard().into_registration();
+    let runner = Runner::builder().register(guard).register(rewrites("ls")).build().unwrap();
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    assert!(!runner.dispatch(&operation, shell(REMOVES)).await.permit().is_refused());
+}
+
+/// A person who would say yes is not asked about what is denied in any case.
+#[tokio::test]
+async fn nobody_is_asked_about_what_it_denies() {
+    let world = World::new();
+    let asked = Log::default();
+    let log = Arc::clone(&asked);
+    let ask = policy::ask_user("*", move |call| {
+        log.lock().unwrap().push(call.name.clone());
+        true
+    });
+    let runner = Runner::builder()
+        .register(world.guard().into_registration())
+        .policies(policy::enforce([ask], None).unwrap())
+        .build()
+        .unwrap();
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    assert!(runner.dispatch(&operation, shell(REMOVES)).await.permit().is_refused());
+    assert!(asked.lock().unwrap().is_empty());
+    assert!(!runner.dispatch(&operation, shell("ls")).await.permit().is_refused());
+    assert_eq!(asked.lock().unwrap().len(), 1);
+}
+
+/// A project's file cannot switch it off by its name, as it can a person's hook.
+#[tokio::test]
+async fn it_cannot_be_negated() {
+    let world = World::new();
+    fs::create_dir_all(world.project.join(".polytoken")).unwrap();
+    fs::write(world.project.join(".polytoken/hooks.json"), format!("[\"!{NAME}\"]")).unwrap();
+    let mut places = Places::below(world.project.parent().unwrap());
+    places.project = Some(world.project.clone());
+    let mut setup = Setup::new(places);
+    for files in [Files::Trusted, Files::Found] {
+        setup.files = files;
+        let loaded = load(&setup);
+        let runner = setup.runner(&loaded).build().unwrap();
+        runner.reload(loaded.registrations).unwrap();
+        let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+        assert!(runner.hooks(Kind::ToolPre).any(|hook| hook.name == NAME && hook.is_last));
+        assert!(runner.dispatch(&operation, shell(REMOVES)).await.permit().is_refused());
+    }
 }
 
 #[test]
@@ -188,6 +344,15 @@ fn long_and_hostile_texts_are_decided_quickly() {
         "echo x > $x;".repeat(5_000),
         "echo * > ${x};".repeat(4_000),
         format!("{}x", "--- a/b\n".repeat(8_000)),
+        "unheard-of **/* ".repeat(2_000),
+        format!("unheard-of {}", "**/a/".repeat(2_000)),
+        format!("unheard-of {}", "{a,b}".repeat(200)),
+        format!("unheard-of {}", "**/*.{js,ts} ".repeat(3_000)),
+        "/usr/bin/* trust;".repeat(1_000),
+        "/usr/bin/x trust;".repeat(3_000),
+        format!("cp {} .", "* ".repeat(3_000)),
+        "find . -name x | xargs rm;".repeat(1_000),
+        "claude --x y;".repeat(3_000),
     ] {
         let begin = std::time::Instant::now();
         let call = ToolCall::new("run_command").arg("CommandLine", text.clone());

@@ -158,7 +158,7 @@ async fn the_agent_cannot_change_what_decides_about_it() {
     ] {
         let outcome = call(&runner, "run_command", line).await;
         assert_eq!(outcome.verdict.level, Level::Deny, "{line}");
-        assert!(outcome.reason().contains("people, not by the agent"), "{}", outcome.reason());
+        assert!(outcome.reason().contains("only a person"), "{}", outcome.reason());
     }
     assert_eq!(
         call(&runner, "run_command", "cat .agents/hooks.json").await.verdict.level,

@@ -278,7 +278,7 @@ impl AnyEvent {
     /// # Ok::<(), tollgate_core::event::EventError>(())
     /// ```
     pub fn from_json(kind: Kind, payload: &str) -> Result<Self, EventError> {
-        let payload = serde_json::from_str(payload).map_err(|error| EventError {
+        let payload = crate::json::from_str(payload).map_err(|error| EventError {
             event: kind,
             at: None,
             message: error.to_string(),

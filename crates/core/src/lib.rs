@@ -41,6 +41,7 @@ pub mod error;
 pub mod event;
 pub mod extra;
 pub mod hook;
+pub mod json;
 pub mod ledger;
 pub mod mask;
 pub mod matcher;

@@ -214,7 +214,7 @@ impl Record {
             let role = match answers.next_back() {
                 Some(answered) => Asked::Yes { answer: answered.word.clone() },
                 None if matched.inspectors.contains(&place) => Asked::InBackground,
-                None if !matched.hooks.contains(&place) && !matched.policies.contains(&place) => {
+                None if !matched.hooks.contains(&place) && !matched.last.contains(&place) => {
                     Asked::No { why: format!("it asks for {} only", entry.matcher()) }
                 }
                 None => match wants(&*entry.handler, event) {

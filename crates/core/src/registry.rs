@@ -5,8 +5,9 @@
 //! Hooks run by priority, lower numbers first (the default is 0); at the same priority by layer
 //! (system, user, project, code); in the same layer in the order they were registered, which for
 //! files is their place in the file; hooks that were loaded ([`Runner::reload`](crate::Runner))
-//! come behind those of the same layer that were not. Policies come behind all other hooks, on the
-//! final arguments.
+//! come behind those of the same layer that were not. Hooks that are asked last
+//! ([`Registration::last`]) come behind all others, and policies behind these; both see the final
+//! arguments.
 //!
 //! ```
 //! use tollgate_core::prelude::*;
@@ -85,6 +86,8 @@ pub struct HookInfo {
     pub matcher: Matcher,
     /// How long it may take; the runner's default where not set.
     pub deadline: Option<Duration>,
+    /// True if it is asked after all other hooks, about the final payload. Only policies come later.
+    pub is_last: bool,
     /// Whether it is one of the policies, which run last.
     pub is_policy: bool,
     /// The rules of a policy, by the names that answers give for them.
@@ -214,6 +217,7 @@ impl Registration {
                 mode,
                 matcher: Matcher::All,
                 deadline: None,
+                is_last: false,
                 is_policy: false,
                 rules: Arc::default(),
                 loaded: false,
@@ -338,6 +342,36 @@ impl Registration {
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.info.deadline = Some(deadline);
         self
+    }
+
+    /// Asks it after all other hooks and before the policies, about the payload as they left it. It can
+    /// decide and not rewrite, because nobody would be asked about what it wrote.
+    ///
+    /// For a check that must see what is executed, and whose deny must not keep other hooks from seeing
+    /// the attempt. Only a final verdict, at `tool.pre` a deny, ends the chain before it is asked.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tollgate_core::prelude::*;
+    ///
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let check = decide("check", |_cx, call: &ToolPre| match call.text("CommandLine") {
+    ///     Some("ls") => Decision::none(),
+    ///     _ => Decision::deny("Only `ls` may run."),
+    /// });
+    /// let rewrite = transform("rewrite", |_cx, _call: &ToolPre| {
+    ///     Answer::set_args([("CommandLine", json!("ps"))])
+    /// });
+    /// let runner = Runner::builder().register(check.last()).register(rewrite).build()?;
+    /// let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    /// let call = ToolCall::new("run_command").arg("CommandLine", "ls");
+    /// let outcome = runner.dispatch(&operation, ToolPre::from(call)).await;
+    /// assert_eq!(outcome.reason(), "Only `ls` may run.");
+    /// # Ok(()) }
+    /// ```
+    pub fn last(mut self) -> Self {
+        self.info.is_last = true;
+        self.mode(Mode::Decide)
     }
 
     pub(crate) fn into_policy(mut self, rules: impl IntoIterator<Item = Arc<str>>) -> Self {

@@ -1,7 +1,7 @@
 //! The runner: one pipeline for every event, in five stages.
 //!
 //! 1. **Match.** Who asks for this event? Worked out when hooks are registered.
-//! 2. **Order.** Priority, layer, place; policies last ([`crate::registry`]).
+//! 2. **Order.** Priority, layer, place; hooks that are asked last, then policies ([`crate::registry`]).
 //! 3. **Dispatch.** One after the other; the first final verdict ends the chain. If anything was
 //!    rewritten, whoever has not seen the final payload is asked about it.
 //! 4. **Compose.** The strictest wins ([`crate::verdict`]).
@@ -116,7 +116,7 @@ impl Runner {
                     }
                 }
             }
-            for place in &matched.policies {
+            for place in &matched.last {
                 if !run.ended() {
                     run.ask(*place).await;
                 }
@@ -218,7 +218,7 @@ impl Runner {
         let chain = E::chain(&hooks.chains);
         let matched = chain.matching(event);
         let mut places = matched.hooks.clone();
-        places.extend_from_slice(&matched.policies);
+        places.extend_from_slice(&matched.last);
         places.extend_from_slice(&matched.inspectors);
         places.sort_unstable();
         let entries = places.iter().filter_map(|place| chain.entry(*place));

@@ -65,6 +65,58 @@ async fn hooks_run_by_priority_layer_and_place() {
     assert_eq!(outcome.verdict.level, Level::Allow);
 }
 
+/// Notes the argument it sees, and refuses one.
+fn asked_last(log: &Log) -> Registration {
+    let log = Arc::clone(log);
+    let check = move |_cx: &OperationContext, call: &ToolPre| {
+        log.lock().unwrap().push(format!("last sees {:?}", call.text("a")));
+        if call.text("a") == Some("bad") { Decision::deny("no") } else { Decision::none() }
+    };
+    decide("last", check).last()
+}
+
+#[tokio::test]
+async fn a_hook_that_is_asked_last_sees_the_final_payload() {
+    for reask in [true, false] {
+        let log = Log::default();
+        let person = Arc::clone(&log);
+        let ask = policy::ask_user("*", move |_| {
+            person.lock().unwrap().push("person".to_owned());
+            true
+        });
+        let runner = Runner::builder()
+            .reask(reask)
+            // Neither its priority nor its layer puts it before hooks of the usual band.
+            .register(asked_last(&log).priority(i64::MIN).layer(Layer::System))
+            .register(say(&log, "allows", Decision::allow()).priority(i64::MAX))
+            .register(transform("rewrites", |_cx, call: &ToolPre| {
+                Answer::set_args([("a", json!(call.text("b").unwrap_or("good")))])
+            }))
+            .policies(policy::enforce([ask], None).unwrap())
+            .build()
+            .unwrap();
+        let outcome = runner.dispatch(&operation(), call("x")).await;
+        assert_eq!(outcome.verdict.level, Level::Allow, "{:?}", outcome.record);
+        assert_eq!(noted(&log), ["allows", "last sees Some(\"good\")", "person"]);
+
+        log.lock().unwrap().clear();
+        let bad = ToolPre::from(ToolCall::new("x").arg("b", "bad"));
+        let outcome = runner.dispatch(&operation(), bad).await;
+        assert_eq!((outcome.verdict.level, outcome.reason()), (Level::Deny, "no"));
+        assert_eq!(noted(&log), ["allows", "last sees Some(\"bad\")"]);
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_is_asked_last_cannot_rewrite() {
+    let rewrites =
+        transform("rewrites", |_cx, _: &ToolPre| Answer::set_args([("a", json!("new"))]));
+    let runner = Runner::builder().register(rewrites.last()).build().unwrap();
+    let outcome = runner.dispatch(&operation(), call("x")).await;
+    assert!(outcome.record.detail().contains("rewrite"), "{}", outcome.record.detail());
+    assert!(outcome.permit().is_refused());
+}
+
 #[tokio::test]
 async fn the_first_deny_ends_the_chain() {
     let log = Log::default();

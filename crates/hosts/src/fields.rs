@@ -209,7 +209,15 @@ impl<'a> Fields<'a> {
         let input = self.get(names.input).cloned().unwrap_or_else(|| Map::new().into());
         // Some write their own object once more as a text.
         let input = match &input {
-            Value::String(text) => serde_json::from_str(text).unwrap_or(input),
+            Value::String(text) => match tollgate_core::json::from_str(text) {
+                Ok(value) => value,
+                // It is JSON, and has a duplicate key.
+                Err(error) if error.is_data() => {
+                    let what = format!("the arguments of `{name}` at `{}`", event.name);
+                    return Err(WireError::new(format!("cannot read {what}: {error}")));
+                }
+                Err(_) => input,
+            },
             _ => input,
         };
         let tool = self.host.tool(&name);

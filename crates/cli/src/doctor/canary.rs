@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tollgate_config::guard::Refusal;
 use tollgate_core::AnyEvent;
 use tollgate_core::context::SessionInfo;
 use tollgate_core::event::{ToolCall, ToolPre};
@@ -30,9 +31,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What the agent would run: the built-in guard refuses it whatever else is in force.
 const CALL: &str = "tollgate trust --yes";
-
-/// What the guard says then. Others do not.
-const ANSWER: &str = "by people, not by the agent";
 
 impl Canary {
     /// Puts the call to a command.
@@ -88,7 +86,10 @@ impl Canary {
                 match host.wire.read_answer(event, &output) {
                     Ok(reply) => {
                         canary.refused = reply.verdict == Verdict::Refuse;
-                        canary.by_guard = canary.refused && reply.reason.contains(ANSWER);
+                        // What the guard says. Others do not.
+                        let answer = Refusal::Tollgate { subcommand: "trust".to_owned() };
+                        canary.by_guard =
+                            canary.refused && reply.reason.contains(&answer.to_string());
                         canary.said = reply.reason;
                     }
                     Err(error) => canary.said = error.to_string(),

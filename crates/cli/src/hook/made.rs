@@ -14,7 +14,8 @@ use tollgate_hosts::Incoming;
 use tollgate_shell::effects::{self, Effect, Target};
 use tollgate_shell::policy::effects_of;
 
-use super::session::{FOLDER, name};
+use super::session::name;
+use crate::person::FOLDER;
 
 /// The largest list. A session that fetches more is asked about files that it fetched first.
 const LARGEST: u64 = 64 * 1024;

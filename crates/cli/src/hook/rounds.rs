@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use tollgate_core::{AnyEvent, Kind};
 use tollgate_hosts::{Form, Incoming, Reply, Verdict};
 
-use super::session::{FOLDER, name};
+use super::session::name;
+use crate::person::FOLDER;
 
 /// The events at which an agent can be sent round again, and what is kept of each.
 const COUNTED: &[(Kind, &str)] =

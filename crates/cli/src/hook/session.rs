@@ -13,8 +13,7 @@ use std::time::{Duration, SystemTime};
 use tollgate_core::Kind;
 use tollgate_hosts::Incoming;
 
-/// The folder with what is kept of sessions of other agents.
-pub(super) const FOLDER: &str = "hosts";
+use crate::person::FOLDER;
 
 /// For how long they are kept where nobody says that a session has ended.
 const KEPT: Duration = Duration::from_hours(24 * 30);

@@ -1,10 +1,7 @@
 //! Reading an answer from what a program printed.
 
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use tollgate_core::json;
 
 use super::WireError;
 
@@ -26,7 +23,7 @@ pub(super) fn answer(stdout: &[u8]) -> Result<Option<Map<String, Value>>, WireEr
     if text.is_empty() {
         return Ok(None);
     }
-    match parse(text) {
+    match json::from_str(text) {
         Ok(Value::Object(fields)) => Ok(Some(fields)),
         Ok(other) => Err(WireError::new(format!(
             "it printed {}, and an answer is one JSON object: `{}`",
@@ -37,15 +34,10 @@ pub(super) fn answer(stdout: &[u8]) -> Result<Option<Map<String, Value>>, WireEr
     }
 }
 
-/// Reads JSON in which no object has a key twice.
-fn parse(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str::<Strict>(text).map(|strict| strict.0)
-}
-
 /// Says what is in the way of reading a text, and what to do about it.
 fn not_json(text: &str, error: &serde_json::Error) -> WireError {
     let shown = excerpt(text.as_bytes());
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Strict>();
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<json::Strict>();
     if let (Some(Ok(_)), Some(next)) = (values.next(), values.next()) {
         let what = if next.is_ok() { "two JSON values" } else { "more behind its JSON" };
         return WireError::new(format!(
@@ -60,11 +52,14 @@ fn not_json(text: &str, error: &serde_json::Error) -> WireError {
         })
         .skip_while(|(at, _)| *at == 0)
         .take(16)
-        .any(|(at, _)| text.get(at..).is_some_and(|rest| parse(rest).is_ok()));
+        .any(|(at, _)| text.get(at..).is_some_and(|rest| json::from_str(rest).is_ok()));
     if behind_log {
         return WireError::new(format!(
             "it printed other text before its JSON: send that to stderr (`>&2`): `{shown}`"
         ));
+    }
+    if error.is_data() {
+        return WireError::new(format!("its answer has a {error}: `{shown}`"));
     }
     WireError::new(format!("it printed text that is not JSON ({error}): `{shown}`"))
 }
@@ -114,64 +109,6 @@ pub(super) fn take_text(
     }
 }
 
-/// A value in which no object has a key twice: a reader that took the last one would see another
-/// answer than one that took the first.
-struct Strict(Value);
-
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
-    }
-}
-
-struct StrictVisitor;
-
-impl<'de> Visitor<'de> for StrictVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
-            array.push(item);
-        }
-        Ok(array.into())
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some((name, Strict(value))) = entries.next_entry::<String, Strict>()? {
-            if object.contains_key(&name) {
-                return Err(A::Error::custom(format!("`{name}` is there twice")));
-            }
-            object.insert(name, value);
-        }
-        Ok(object.into())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,7 +126,7 @@ mod tests {
     #[test]
     fn everything_else_is_explained() {
         assert!(error(b"[]").contains("an array"));
-        assert!(error(b"{\"a\":1,\"a\":2}").contains("`a` is there twice"));
+        assert!(error(b"{\"a\":1,\"a\":2}").contains("duplicate key `a`"));
         assert!(error(b"{} {}").contains("two JSON values"));
         assert!(error(b"{} done").contains("more behind its JSON"));
         assert!(error(b"checking...\n{\"decision\": \"allow\"}").contains("before its JSON"));

@@ -1,5 +1,8 @@
 //! What the names of tools and arguments tell about tools that the table does not have.
 
+use super::programs::{KNOWN, LANGUAGES};
+use crate::trust::words::{Line, Redirect};
+
 /// Verbs of tools that only look.
 const LOOKS: &[&str] = &[
     "read", "view", "list", "ls", "get", "search", "find", "grep", "glob", "stat", "show", "tree",
@@ -65,6 +68,16 @@ pub(super) fn types_in(tool: &str) -> bool {
     let names =
         ["managetask", "writestdin", "sendinput", "sendkeys", "sendcommandinput", "sendterminput"];
     names.contains(&plain(tool).as_str())
+}
+
+/// True if a text that may be prose has the form of a command that writes or runs something.
+pub(super) fn is_command(text: &str) -> bool {
+    Line::parse(text).commands.iter().any(|command| {
+        let (_, own) = command.parts();
+        let program = own.first().map(|word| word.base_name()).unwrap_or_default();
+        let is_known = [KNOWN, LANGUAGES].iter().any(|list| list.contains(&program));
+        is_known || command.words.iter().any(|word| word.redirect == Some(Redirect::Out))
+    })
 }
 
 /// The files that a patch in a text would change.

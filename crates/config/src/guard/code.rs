@@ -1,12 +1,12 @@
-//! Protected places in code of other languages than the shell's, which a line has run.
+//! Protected places in code of other languages than the shell's.
 
-use std::path::PathBuf;
+use tollgate_shell::Command;
+use tollgate_shell::resolve::Input;
 
+use super::command_line::{CommandLine, pattern, texts};
 use super::kept::Kept;
 use super::mention::normal;
-use super::places::{Places, Relation, Spot};
-use super::programs::LANGUAGES;
-use crate::trust::words::Line;
+use super::places::{Relation, Spot, Stars};
 
 /// By what code changes a file, in most languages.
 const CHANGES: &[&str] =
@@ -20,33 +20,28 @@ const REMOVES: &[&str] =
 const REMOVES_ALL: &[&str] =
     &["rmtree", "rmsync", "rm_r", "remove_tree", "remove_dir_all", "rename"];
 
-/// The place that code in a line changes, as far as the texts in it tell.
-pub(super) fn changed<'s>(
-    places: &'s Places,
-    bases: &[PathBuf],
-    text: &str,
-    line: &Line,
-) -> Option<&'s Spot> {
-    let mut words = line.commands.iter().flat_map(|command| &command.words);
-    if !words.any(|word| LANGUAGES.contains(&word.base_name())) {
-        return None;
+/// The place that the code which a command is given changes, as far as the texts in it tell.
+pub(super) fn changed<'s>(line: &CommandLine<'s>, command: &Command) -> Option<&'s Spot> {
+    let mut text = texts(command).join(" ");
+    if let Input::Text(input) = &command.input {
+        text.push('\n');
+        text.push_str(&pattern(input));
     }
-    let said = normal(text);
+    let said = normal(&text);
     let has = |names: &[&str]| names.iter().any(|name| said.contains(name));
     if !has(CHANGES) && !has(REMOVES) {
         return None;
     }
     // To run Tollgate from code is fine.
-    let mut programs = places.spots().iter().filter(|spot| spot.is_program);
+    let mut programs = line.kept.places.spots().iter().filter(|spot| spot.is_program);
     let named = programs.find(|spot| said.contains(&spot.path.to_string_lossy().to_lowercase()));
-    named.or_else(|| if has(REMOVES) { removed(places, bases, text, &said) } else { None })
+    named.or_else(|| if has(REMOVES) { removed(line.kept, &text, &said) } else { None })
 }
 
 /// The place that is, or is below, what a text in code names; or that its pattern may stand for
 /// where the code is about a person's home.
-fn removed<'s>(places: &'s Places, bases: &[PathBuf], text: &str, said: &str) -> Option<&'s Spot> {
+fn removed<'s>(kept: &'s Kept<'s>, text: &str, said: &str) -> Option<&'s Spot> {
     let is_about_home = said.contains("home") || said.contains('~');
-    let kept = Kept::new(places);
     let texts = text.split(['"', '\'', '`']).take(200);
     let mut texts = texts.filter(|text| text.len() > 1 && text.len() < 256 && !text.contains(' '));
     texts.find_map(|text| {
@@ -55,16 +50,21 @@ fn removed<'s>(places: &'s Places, bases: &[PathBuf], text: &str, said: &str) ->
         if !is_name {
             return None;
         }
-        if let Some((relation, spot)) = places.relation(bases, text) {
+        match kept.relation(text, Stars::Search) {
+            Some((Relation::Within | Relation::Around, spot)) => return Some(spot),
             // What has a place somewhere in it is often said, and seldom removed.
-            let is_whole = || REMOVES_ALL.iter().any(|name| said.contains(name));
-            return (relation > Relation::Above || is_whole()).then_some(spot);
+            Some((Relation::Above, _)) if REMOVES_ALL.iter().any(|name| said.contains(name)) => {
+                return kept.places.below(&kept.bases, text, |_| true);
+            }
+            _ => {}
         }
         let is_pattern = text.contains(['*', '?']) && !text.contains('/');
-        if is_about_home && is_pattern {
-            kept.matching(bases, &format!("~/**/{text}"), false)
-        } else {
-            None
+        if !is_about_home || !is_pattern {
+            return None;
+        }
+        match kept.relation(&format!("~/**/{text}"), Stars::Search) {
+            Some((Relation::Within, spot)) => Some(spot),
+            _ => None,
         }
     })
 }

@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use tollgate_shell::Command;
 use tollgate_shell::effects::{Kind, Target};
 
-use super::places::{Places, Relation, Spot, resolved};
-use super::told::{Run, pattern};
+use super::command_line::{Run, pattern};
+use super::kept::Kept;
+use super::places::{Relation, Spot, Stars, matches_part, resolved};
 use crate::trust::words::HOLE;
 
 /// Programs that copy, move or link files into a directory.
 const COPIERS: &[&str] = &["cp", "gcp", "mv", "ln", "install"];
+
+/// How many entries of a directory a pattern is compared with.
+const MOST_ENTRIES: usize = 1_000;
 
 /// A copy that a command makes.
 struct Copy {
@@ -62,17 +66,13 @@ impl Copy {
 }
 
 /// The protected place that a command copies something onto.
-pub(super) fn onto<'s>(
-    places: &'s Places,
-    bases: &[PathBuf],
-    run: &Run,
-    command: &Command,
-) -> Option<&'s Spot> {
+pub(super) fn onto<'s>(kept: &Kept<'s>, run: &Run, command: &Command) -> Option<&'s Spot> {
     let copy = Copy::of(command)?;
+    let places = kept.places;
     let known = command.directories.iter().map(pattern).filter(|path| !path.contains(HOLE));
     let mut from: Vec<PathBuf> = known.map(|path| PathBuf::from(places.expanded(&path))).collect();
     if from.is_empty() {
-        from = bases.to_vec();
+        from.clone_from(&kept.bases);
     }
     from.iter().find_map(|from| {
         let full = |path: &str| from.join(places.expanded(path));
@@ -82,27 +82,43 @@ pub(super) fn onto<'s>(
         }
         copy.sources.iter().find_map(|source| {
             let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let lands = target.join(if copy.with_parents { source } else { name });
-            let lands = lands.to_str().filter(|_| !copy.is_exact && !matches!(name, "." | ".."));
-            match lands.and_then(|lands| places.relation(bases, lands)) {
-                Some((Relation::Within, spot)) => return Some(spot),
-                _ if !copy.with_directories => return None,
-                _ => {}
+            let names = names_of(&full(source), name);
+            let lands = |name: &str| {
+                let lands = target.join(if copy.with_parents { source } else { name });
+                let lands = lands.to_str().map(str::to_owned);
+                lands.filter(|_| !copy.is_exact && !matches!(name, "." | ".."))
+            };
+            let relation = |name: &String| places.relation(&kept.bases, &lands(name)?);
+            let onto = names.iter().filter_map(relation).find(|(it, _)| *it == Relation::Within);
+            if let Some((_, spot)) = onto {
+                return Some(spot);
+            }
+            if !copy.with_directories {
+                return None;
             }
             let target = resolved(&target);
             let mut below = places.spots().iter().filter(|spot| spot.path.starts_with(&target));
             below.find(|spot| {
                 let path = spot.path.strip_prefix(&target).unwrap_or(&spot.path);
-                // A project's own are the matter of trust: things are put together there all the time.
-                let is_careful = !spot.path.starts_with(places.project());
                 match brings(run, &full(source), name, path, copy.is_exact) {
                     Brings::Yes => true,
-                    Brings::Perhaps => is_careful,
+                    Brings::Perhaps => !spot.path.starts_with(places.project()),
                     Brings::No => false,
                 }
             })
         })
     })
+}
+
+/// The names of what a source stands for: a pattern stands for what is there.
+fn names_of(source: &Path, name: &str) -> Vec<String> {
+    if !name.contains(['*', '?', '[', HOLE]) {
+        return vec![name.to_owned()];
+    }
+    let entries = source.parent().and_then(|directory| fs::read_dir(directory).ok());
+    let entries = entries.into_iter().flatten().flatten().take(MOST_ENTRIES);
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|found| matches_part(name, found, Stars::Shell)).collect()
 }
 
 /// Whether a source has something that would land on a place.

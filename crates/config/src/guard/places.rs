@@ -27,6 +27,18 @@ const SHARED: &[&str] = &[
     "etc",
 ];
 
+/// Names of places that are those of many other files as well.
+const COMMON: &[&str] = &[
+    "settings.json",
+    "settings.local.json",
+    "config.toml",
+    "config.json",
+    "opencode.json",
+    "hooks",
+    "plugin",
+    "plugins",
+];
+
 /// How a path stands to a protected place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Relation {
@@ -58,81 +70,124 @@ impl Spot {
         Refusal::Write { place: self.shown.to_string() }
     }
 
-    /// The directory it is in.
-    pub(super) fn directory(&self) -> Option<&Path> {
-        self.path.parent()
+    /// For one who removes the directory it is in.
+    pub(super) fn refusal_with(&self, directory: &str) -> Refusal {
+        Refusal::Delete { directory: directory.to_owned(), place: self.shown.to_string() }
     }
 
-    /// Its last part.
-    pub(super) fn name(&self) -> &str {
-        self.parts.last().map(AsRef::as_ref).unwrap_or_default()
+    /// True if there is something at its path.
+    pub(super) fn is_there(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok()
     }
 
-    /// The parts that are not the base's.
-    pub(super) fn own_parts(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().skip(self.base).map(AsRef::as_ref)
+    /// True if there is something at the path of its first parts.
+    pub(super) fn has_ancestor(&self, parts: usize) -> bool {
+        let above = self.parts.len().saturating_sub(parts);
+        let ancestor = self.path.ancestors().nth(above).unwrap_or(&self.path);
+        fs::symlink_metadata(ancestor).is_ok()
     }
 
-    /// How a path, which may be a pattern, stands to it.
-    fn relation(&self, pattern: &[String]) -> Option<Relation> {
-        let (relation, told) = self.matches(pattern, 0)?;
-        // `$dir/hooks.json` may be ours; `$dir/x` is anything.
-        let has_hole = pattern.iter().any(|part| part.contains(HOLE));
-        if has_hole && told < 3 {
-            return None;
-        }
-        // A shell's pattern stands only for what is there.
-        let is_pattern = |part: &String| part.contains(['*', '?', '[']) && part != "**";
-        let reached = self.parts.len().saturating_sub(pattern.len());
-        let reached = self.path.ancestors().nth(reached).unwrap_or(&self.path);
-        let is_there = || fs::symlink_metadata(reached).is_ok();
-        (has_hole || !pattern.iter().any(is_pattern) || is_there()).then_some(relation)
+    /// How a path that may have holes stands to it.
+    fn relation(&self, path: &[String]) -> Option<Relation> {
+        let found = self.matches(path, 0, Stars::Shell)?;
+        // `$dir/hooks.json` may be ours; `$dir/x` and `$dir/config.toml` are anything.
+        let has_hole = path.iter().any(|part| part.contains(HOLE));
+        (!has_hole || found.told > 2).then_some(found.relation)
     }
 
-    /// Compares from a part of the place on. Counts the letters that were written out of the parts
-    /// that are not the base's: a pattern of nothing but holes is about nothing.
-    pub(super) fn matches(&self, pattern: &[String], at: usize) -> Option<(Relation, usize)> {
+    /// Compares a pattern from a part of the place on.
+    pub(super) fn matches(&self, pattern: &[String], at: usize, stars: Stars) -> Option<Match> {
         let Some((first, rest)) = pattern.split_first() else {
-            if at >= self.parts.len() {
-                return Some((Relation::Within, 0));
-            }
-            let last = at.checked_sub(1).and_then(|last| self.parts.get(last));
-            let is_shared = last.is_none_or(|last| SHARED.contains(&last.as_ref()));
-            let is_own = at > self.base && !is_shared;
-            return Some((if is_own { Relation::Around } else { Relation::Above }, 0));
+            return Some(Match {
+                relation: self.relation_at(at),
+                told: 0,
+                parts: at,
+                is_below: false,
+            });
         };
-        let Some(part) = self.parts.get(at) else {
-            return self.is_whole.then_some((Relation::Within, 0));
-        };
-        // Either may stand for any number of parts.
-        if is_any(first) {
+        if is_hole(first) {
             let from = at..=self.parts.len();
-            return from.filter_map(|from| self.matches(rest, from)).max();
+            let found = from.filter_map(|from| self.matches(rest, from, Stars::Search));
+            return found.max_by_key(|found| (found.relation, found.told));
         }
-        if !matches_part(first, part) {
+        if first == "**" {
+            // At the end it stands for names like a single one.
+            let least = at + usize::from(rest.is_empty());
+            let passed = self.parts.iter().skip(at);
+            let passed = passed.take_while(|part| stars == Stars::Search || !part.starts_with('.'));
+            let from = least..=at + passed.count();
+            let found = from.filter_map(|from| self.matches(rest, from, stars));
+            return found.max_by_key(|found| (found.relation, found.told));
+        }
+        let Some(part) = self.parts.get(at) else {
+            let below = Match { relation: Relation::Within, told: 0, parts: at, is_below: true };
+            return self.is_whole.then_some(below);
+        };
+        if !matches_part(first, part, stars) {
             return None;
         }
-        let told = if at >= self.base { letters(first) } else { 0 };
-        self.matches(rest, at + 1).map(|(relation, more)| (relation, told + more))
+        let told = if at >= self.base { telling(first) } else { 0 };
+        let found = self.matches(rest, at + 1, stars)?;
+        Some(Match { told: told + found.told, ..found })
+    }
+
+    /// How the directory of its first parts stands to it.
+    fn relation_at(&self, parts: usize) -> Relation {
+        if parts >= self.parts.len() {
+            return Relation::Within;
+        }
+        let last = parts.checked_sub(1).and_then(|last| self.parts.get(last));
+        let is_shared = last.is_none_or(|last| SHARED.contains(&last.as_ref()));
+        if parts > self.base && !is_shared { Relation::Around } else { Relation::Above }
     }
 }
 
-/// Whether a part of a pattern may stand for any number of parts.
-pub(super) fn is_any(part: &str) -> bool {
-    part == "**" || part.chars().all(|c| c == HOLE)
+/// What stars in a pattern stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stars {
+    /// As in a shell: not for a name with a dot at its beginning, nor for what is in such a directory.
+    Shell,
+    /// As `find` goes through directories: a dot is a letter as any other.
+    Search,
+}
+
+/// How a pattern matches a place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Match {
+    pub(super) relation: Relation,
+    /// How many letters of the place were written out, without names that are common elsewhere.
+    pub(super) told: usize,
+    /// How many parts of the place it is about.
+    pub(super) parts: usize,
+    /// True if it is about something in the place.
+    pub(super) is_below: bool,
+}
+
+/// True if a part may stand for any number of parts.
+fn is_any(part: &str) -> bool {
+    part == "**" || is_hole(part)
+}
+
+/// True if nothing is known of a part.
+pub(super) fn is_hole(part: &str) -> bool {
+    part.chars().all(|c| c == HOLE)
 }
 
 pub(super) fn letters(part: &str) -> usize {
     part.chars().filter(|c| c.is_alphanumeric()).count()
 }
 
-/// Whether a part of a pattern matches a name. `[…]` is taken for any character.
-pub(super) fn matches_part(pattern: &str, name: &str) -> bool {
+/// How many letters of a name tell that it is ours. A pattern tells nothing.
+fn telling(part: &str) -> usize {
+    if COMMON.contains(&part) || part.contains(['*', '?', '[']) { 0 } else { letters(part) }
+}
+
+/// True if a part of a pattern matches a name. `[…]` is taken for any character.
+pub(super) fn matches_part(pattern: &str, name: &str, stars: Stars) -> bool {
     if !pattern.contains(['*', '?', '[', HOLE]) {
         return pattern == name;
     }
-    // As in a shell: a name with a dot at its beginning is only meant where that is written.
-    if pattern.starts_with(['*', '?']) && name.starts_with('.') {
+    if stars == Stars::Shell && pattern.starts_with(['*', '?', '[']) && name.starts_with('.') {
         return false;
     }
     // For each place in the name: whether the pattern so far may end there.
@@ -157,11 +212,6 @@ pub(super) fn matches_part(pattern: &str, name: &str) -> bool {
         ends = std::iter::once(false).chain(before.skip(1).zip(&name).map(step)).collect();
     }
     ends.last().copied().unwrap_or(false)
-}
-
-/// The same for `find`, to which a dot at the beginning is a letter as any other.
-pub(super) fn found_as(pattern: &str, name: &str) -> bool {
-    matches_part(&format!("x{pattern}"), &format!("x{name}"))
 }
 
 /// A name as it is compared: some file systems ignore capital letters, and some what is at its
@@ -287,7 +337,8 @@ impl Places {
         path
     }
 
-    /// How a path, which may be a pattern, stands to the protected places, and to which.
+    /// How a path, which may have holes in it, stands to the protected places, and to which. Stars are
+    /// letters here.
     pub(super) fn relation(&self, bases: &[PathBuf], path: &str) -> Option<(Relation, &Spot)> {
         /// No path is longer, and texts that are none often are.
         const LONGEST: usize = 4096;
@@ -309,16 +360,30 @@ impl Places {
         best
     }
 
-    /// A place in a directory that is not the project's own, nor Tollgate's program.
-    pub(super) fn outside_project(&self, bases: &[PathBuf], directory: &str) -> Option<&Spot> {
+    /// A place of those that count which is in a directory, if there is something at it.
+    pub(super) fn below(
+        &self,
+        bases: &[PathBuf],
+        directory: &str,
+        counts: impl Fn(&Spot) -> bool,
+    ) -> Option<&Spot> {
         let directory = self.expanded(directory);
         let full: Vec<PathBuf> =
             bases.iter().map(|base| resolved(&base.join(&directory))).collect();
-        let project = self.project();
-        let mut others = self.spots.iter().filter(|spot| !spot.is_program);
-        others.find(|spot| {
-            !spot.path.starts_with(project) && full.iter().any(|full| spot.path.starts_with(full))
-        })
+        let is_below = |spot: &&Spot| full.iter().any(|full| spot.path.starts_with(full));
+        self.spots.iter().filter(|spot| counts(spot) && is_below(spot)).find(|spot| spot.is_there())
+    }
+
+    /// True if there is something at a path.
+    pub(super) fn is_there(&self, bases: &[PathBuf], path: &str) -> bool {
+        let path = self.expanded(path);
+        bases.iter().any(|base| fs::symlink_metadata(base.join(&path)).is_ok())
+    }
+
+    /// True if a place is neither the project's own nor Tollgate's program. A project's own are the
+    /// matter of trust: people unpack and put together things there all the time.
+    pub(super) fn is_outside(&self, spot: &Spot) -> bool {
+        !spot.is_program && !spot.path.starts_with(self.project())
     }
 
     /// What is protected of a file that is to be written, if it is.
@@ -360,13 +425,18 @@ pub(super) fn patterns(base: &Path, path: &str) -> Vec<Vec<String>> {
             }
             (part, true) if !is_pattern(part) => fixed.push(part),
             // Many that stand for anything are one.
-            (part, false) if is_any(part) && rest.last().is_some_and(|last| is_any(last)) => {}
+            (part, false) if is_any(part) && rest.last().is_some_and(|last| last == part) => {}
             (part, _) => rest.push(folded(part).into_owned()),
         }
     }
     let with_rest = |path: &Path| parts_of(path).chain(rest.iter().cloned()).collect();
     let mut found: Vec<Vec<String>> =
         vec![with_rest(&resolved(&fixed)), with_rest(&plainly(&fixed))];
+    if path.starts_with(HOLE) {
+        // What is not known may begin at the root.
+        let hole = rest.first().filter(|first| !is_hole(first)).map(|_| HOLE.to_string());
+        found.push(hole.into_iter().chain(rest).collect());
+    }
     // Directories on the way may differ from what is protected only by capital letters, which
     // where that matters are the same directory.
     found.dedup();

@@ -1,38 +1,6 @@
 //! Programs by what they do, as far as it matters here.
 
-/// Programs that do what their input, or another command's words, say, beside the [languages](LANGUAGES), which do as well.
-pub(super) const FED: &[&str] = &[
-    "sh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "eval",
-    "source",
-    ".",
-    "xargs",
-    "parallel",
-    "sed",
-    "ed",
-    "ex",
-    "vim",
-    "vi",
-    "read",
-    "mapfile",
-    "readarray",
-    "for",
-    "cpio",
-    "tar",
-    "rsync",
-    "at",
-    "batch",
-    "crontab",
-    "ssh",
-    "make",
-];
-
-/// Those that have a language in which a name can be put together from pieces.
+/// Programs that run code in a language in which a name can be put together from pieces.
 pub(super) const LANGUAGES: &[&str] = &[
     "python",
     "python2",
@@ -58,55 +26,51 @@ pub(super) const LANGUAGES: &[&str] = &[
     "go",
 ];
 
-/// Programs that remove what they are given, with all that is in it.
+/// Programs that delete what they are given or put something else there, beside those of which that is known.
 pub(super) const REMOVERS: &[&str] =
-    &["rm", "rmdir", "shred", "unlink", "trash", "srm", "mv", "rsync", "rclone", "mount"];
+    &["rimraf", "del", "trash", "trash-put", "srm", "rclone", "mount", "umount", "gio"];
 
-/// Programs that write what they are given.
-pub(super) const WRITERS: &[&str] =
-    &["cp", "tee", "dd", "install", "ln", "truncate", "touch", "chmod", "patch"];
-
-/// Further programs by which a text is known to be a command.
-pub(super) const OTHERS: &[&str] =
-    &["tollgate", "sudo", "env", "git", "curl", "wget", "cd", "nohup", "cargo"];
-
-/// Commands that set the variables they name.
-pub(super) const SETTERS: &[&str] = &[
-    "for",
-    "select",
-    "read",
-    "mapfile",
-    "readarray",
-    "printf",
-    "getopts",
+/// Words of the shell itself that do nothing to files they name.
+pub(super) const BUILTINS: &[&str] = &[
+    "export",
     "declare",
     "typeset",
     "local",
+    "readonly",
+    "set",
     "unset",
+    "alias",
+    "hash",
+    "trap",
+    "read",
+    "mapfile",
+    "readarray",
+    "let",
+    "return",
+    "shift",
+    "getopts",
+    "compgen",
+    "complete",
 ];
 
-/// Further programs that change a file they are given.
-pub(super) const EDITORS: &[&str] = &[
-    "sed", "perl", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "strip", "objcopy",
-    "patchelf", "upx", "chown", "chgrp", "chattr", "setfacl", "setcap", "curl", "wget", "gcc",
-    "cc", "clang", "rustc", "sponge", "split", "sort", "base64",
+/// Programs that do more with what they are given than is known of them.
+pub(super) const TAKERS: &[&str] = &["git", "script", "rclone", "mount", "umount", "gio"];
+
+/// Programs that put a file into a directory under a name that is not of their own choosing.
+pub(super) const FETCHERS: &[&str] =
+    &["cp", "gcp", "mv", "ln", "install", "rsync", "scp", "curl", "wget", "aria2c"];
+
+/// Programs that leave the files in a directory as they are.
+pub(super) const PLACERS: &[&str] = &["mkdir", "touch"];
+
+/// Programs by which a text is known to be a command.
+pub(super) const KNOWN: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "source", ".", "xargs", "parallel", "sed",
+    "ed", "ex", "vim", "vi", "read", "for", "tar", "at", "batch", "crontab", "ssh", "make", "rm",
+    "rmdir", "shred", "unlink", "mv", "rsync", "mount", "cp", "tee", "dd", "install", "ln",
+    "truncate", "touch", "chmod", "patch", "tollgate", "sudo", "env", "git", "curl", "wget", "cd",
+    "nohup", "cargo",
 ];
-
-/// Agents, by their programs, that can be told to leave out hooks.
-pub(super) const AGENTS: &[&str] =
-    &["claude", "codex", "copilot", "qwen", "gemini", "droid", "kimi"];
-
-/// What they are told, in small letters and as it is written.
-pub(super) const SWITCHES: &[(&str, &str)] = &[
-    ("disableallhooks", "disableAllHooks"),
-    ("dangerously-bypass-hook-trust", "--dangerously-bypass-hook-trust"),
-    ("hooksconfig", "hooksConfig"),
-    ("features.hooks", "features.hooks"),
-    ("features.codex_hooks", "features.codex_hooks"),
-];
-
-/// Subcommands of git that take a message, which is prose.
-pub(super) const MESSAGES: &[&str] = &["commit", "tag", "merge", "stash", "notes", "revert"];
 
 /// Programs that write to everything in a directory, or to more of it than they name.
 pub(super) const UNPACKERS: &[&str] = &[

@@ -1,6 +1,8 @@
 //! Commands that plainly only look.
 
-use crate::trust::words::{Command, HOLE, Line, Word};
+use tollgate_shell::Value;
+
+use crate::trust::words::HOLE;
 
 /// Programs that only look, and the beginnings of options with which they do more.
 const READERS: &[(&str, &[&str])] = &[
@@ -72,6 +74,14 @@ const GIT: &[&str] = &[
     "branch",
     "add",
     "commit",
+    "grep",
+    "check-ignore",
+    "rev-list",
+    "merge-base",
+    "annotate",
+    "whatchanged",
+    "fetch",
+    "push",
 ];
 
 /// What `find` does more than look with.
@@ -87,36 +97,32 @@ const GH: &[&str] = &["create", "comment", "view", "list", "edit", "close", "sta
 /// Subcommands of Tollgate that only tell.
 const TOLLGATE: &[&str] = &["list", "check", "explain", "help"];
 
+/// Subcommands of git that take a message, which is prose.
+const MESSAGES: &[&str] = &["commit", "tag", "merge", "notes", "revert"];
+
 /// Variables that change nothing about what a program does.
 const HARMLESS: &[&str] = &["LANG", "LC_ALL", "TZ", "NO_COLOR", "COLUMNS", "TERM"];
 
-/// Whether all that a command does is look. What it redirects to is another matter.
-pub(super) fn is_plain(line: &Line, command: &Command) -> bool {
-    // A function may have taken the place of any program.
-    if line.defines_function {
-        return false;
-    }
-    let (assignments, words) = command.parts();
+/// True if all that a command does is look, by its words and the variables that are set for it. What it
+/// redirects to is another matter.
+pub(super) fn is_plain(words: &[String], variables: &[(String, Value)]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return true };
-    let is_harmless =
-        |word: &&Word| word.assignment().is_some_and(|(name, _)| HARMLESS.contains(&name));
-    if !assignments.iter().all(is_harmless) {
+    if !variables.iter().all(|(name, _)| HARMLESS.contains(&name.as_str())) {
         return false;
     }
     let Some(name) = program_name(program) else { return false };
     let starts = |beginnings: &[&str]| {
-        arguments.iter().any(|word| beginnings.iter().any(|b| word.text.starts_with(b)))
+        arguments.iter().any(|word| beginnings.iter().any(|b| word.starts_with(b)))
     };
     match name {
         "tollgate" => {
-            let subcommand = arguments.first().map(|word| word.text.as_str());
+            let subcommand = arguments.first().map(String::as_str);
             subcommand.is_some_and(|name| TOLLGATE.contains(&name)) && !starts(&["-o", "--"])
         }
         "git" => is_plain_git(arguments),
         "gh" => match arguments {
             [group, subcommand, ..] => {
-                matches!(group.text.as_str(), "pr" | "issue")
-                    && GH.contains(&subcommand.text.as_str())
+                matches!(group.as_str(), "pr" | "issue") && GH.contains(&subcommand.as_str())
             }
             _ => false,
         },
@@ -124,16 +130,36 @@ pub(super) fn is_plain(line: &Line, command: &Command) -> bool {
         "xargs" => is_plain_xargs(arguments),
         "sed" => is_plain_sed(arguments),
         "sort" => arguments.iter().all(|word| {
-            let flags = word.text.strip_prefix('-');
+            let flags = word.strip_prefix('-');
             flags
                 .is_none_or(|flags| flags.chars().all(|c| "bdfghimnrsuVz0123456789,.k".contains(c)))
         }),
         // Its second file is the one it writes.
-        "uniq" => arguments.iter().all(|word| word.text.starts_with('-')),
+        "uniq" => arguments.iter().all(|word| word.starts_with('-')),
         name => READERS
             .iter()
             .find(|(reader, _)| *reader == name)
             .is_some_and(|(_, more)| !starts(more)),
+    }
+}
+
+/// True if a command's words are a message to people.
+pub(super) fn is_message(words: &[String]) -> bool {
+    let mut words = words.iter().map(String::as_str).peekable();
+    match words.next() {
+        Some("git") => {
+            while let Some(option) = words.next_if(|word| matches!(*word, "-C" | "-c")) {
+                // Other settings may name programs.
+                if words.next().is_some_and(|value| option == "-c" && !value.starts_with("user.")) {
+                    return false;
+                }
+            }
+            words.next().is_some_and(|name| MESSAGES.contains(&name))
+        }
+        Some("gh") => {
+            words.next().is_some_and(|name| matches!(name, "pr" | "issue" | "release" | "gist"))
+        }
+        _ => false,
     }
 }
 
@@ -147,26 +173,25 @@ pub(super) fn passes_on(name: &str) -> bool {
 }
 
 /// The name of a program of the system; none of one at a place of its own.
-pub(super) fn program_name(program: &Word) -> Option<&str> {
-    let text = program.text.as_str();
-    let name = ["/usr/bin/", "/bin/"].iter().find_map(|d| text.strip_prefix(d)).unwrap_or(text);
+pub(super) fn program_name(program: &str) -> Option<&str> {
+    let name =
+        ["/usr/bin/", "/bin/"].iter().find_map(|d| program.strip_prefix(d)).unwrap_or(program);
     (!name.contains(['/', HOLE])).then_some(name)
 }
 
-/// Whether a word may turn out to be an option.
-fn may_be_option(word: &Word) -> bool {
-    word.text.starts_with(HOLE) || (word.text.starts_with('{') && word.text != "{}")
+/// True if a word may turn out to be an option.
+fn may_be_option(word: &str) -> bool {
+    word.starts_with(HOLE) || (word.starts_with('{') && word != "{}")
 }
 
-fn is_plain_find(arguments: &[&Word]) -> bool {
+fn is_plain_find(arguments: &[String]) -> bool {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
-        let runs = word.text == "-exec";
-        let is_looked = |program: &&Word| FOUND.contains(&program.text.as_str());
-        if runs && rest.next().is_some_and(is_looked) {
+        let is_looked = |program: &String| FOUND.contains(&program.as_str());
+        if word == "-exec" && rest.next().is_some_and(is_looked) {
             continue;
         }
-        if may_be_option(word) || FIND.iter().any(|option| word.text.starts_with(option)) {
+        if may_be_option(word) || FIND.iter().any(|option| word.starts_with(option)) {
             return false;
         }
     }
@@ -174,24 +199,24 @@ fn is_plain_find(arguments: &[&Word]) -> bool {
 }
 
 /// `xargs -0 grep x`: what it is given is looked at.
-fn is_plain_xargs(arguments: &[&Word]) -> bool {
-    let is_flag = |word: &&&Word| matches!(word.text.as_str(), "-0" | "-r" | "-t" | "-n1");
+fn is_plain_xargs(arguments: &[String]) -> bool {
+    let is_flag = |word: &&String| matches!(word.as_str(), "-0" | "-r" | "-t" | "-n1");
     let program = arguments.iter().find(|word| !is_flag(word));
-    program.is_some_and(|program| FOUND.contains(&program.text.as_str()))
+    program.is_some_and(|program| FOUND.contains(&program.as_str()))
 }
 
 /// `sed -n 1,20p file`: a script that can do nothing but print lines.
-fn is_plain_sed(arguments: &[&Word]) -> bool {
-    let is_flag = |word: &&Word| matches!(word.text.as_str(), "-n" | "-E" | "-r" | "-s" | "-u");
-    let flags = arguments.iter().take_while(|word| is_flag(word)).count();
+fn is_plain_sed(arguments: &[String]) -> bool {
+    let is_flag = |word: &&String| matches!(word.as_str(), "-n" | "-E" | "-r" | "-s" | "-u");
+    let flags = arguments.iter().take_while(is_flag).count();
     let mut rest = arguments.iter().skip(flags);
-    rest.next().is_some_and(|script| script.text.chars().all(|c| "0123456789,$;p=q ".contains(c)))
+    rest.next().is_some_and(|script| script.chars().all(|c| "0123456789,$;p=q ".contains(c)))
         // Options may also stand behind.
-        && rest.all(|file| !file.text.starts_with('-') && !may_be_option(file))
+        && rest.all(|file| !file.starts_with('-') && !may_be_option(file))
 }
 
-fn is_plain_git(arguments: &[&Word]) -> bool {
-    let mut rest = arguments.iter().map(|word| word.text.as_str());
+fn is_plain_git(arguments: &[String]) -> bool {
+    let mut rest = arguments.iter().map(String::as_str);
     let subcommand = loop {
         match rest.next() {
             Some("-C") => drop(rest.next()),

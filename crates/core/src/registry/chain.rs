@@ -42,8 +42,9 @@ impl<E: Event> Entry<E> {
 
     /// The key of the one order: band, priority, layer. What is equal keeps its place, and what
     /// is loaded comes behind the rest, so that loading it again does not move it.
-    fn order(&self) -> (bool, i64, Layer, bool) {
-        (self.info.is_policy, self.info.priority, self.info.layer, self.info.loaded)
+    fn order(&self) -> ((bool, bool), i64, Layer, bool) {
+        let HookInfo { is_policy, is_last, priority, layer, loaded, .. } = &*self.info;
+        ((*is_policy, *is_last), *priority, *layer, *loaded)
     }
 }
 
@@ -110,9 +111,9 @@ impl<E: Event> Chain<E> {
         let members = self.entries.iter().enumerate().map(|(place, entry)| Member {
             place: u32::try_from(place).unwrap_or(u32::MAX),
             matcher: entry.matcher(),
-            role: match (entry.mode, entry.info.is_policy) {
+            role: match (entry.mode, entry.info.is_policy || entry.info.is_last) {
                 (Mode::Inspect, _) => Role::Inspector,
-                (_, true) => Role::Policy,
+                (_, true) => Role::Last,
                 (_, false) => Role::Hook,
             },
         });

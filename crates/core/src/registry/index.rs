@@ -14,7 +14,8 @@ use crate::tools::{self, Tool};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Hook,
-    Policy,
+    /// It is asked about the final payload: a policy, or a hook that says so.
+    Last,
     Inspector,
 }
 
@@ -29,13 +30,13 @@ pub(super) struct Member<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     pub(crate) hooks: SmallVec<[u32; 4]>,
-    pub(crate) policies: SmallVec<[u32; 4]>,
+    pub(crate) last: SmallVec<[u32; 4]>,
     pub(crate) inspectors: SmallVec<[u32; 4]>,
 }
 
 pub(super) static NOBODY: Asked = Asked {
     hooks: SmallVec::new_const(),
-    policies: SmallVec::new_const(),
+    last: SmallVec::new_const(),
     inspectors: SmallVec::new_const(),
 };
 
@@ -43,7 +44,7 @@ impl Asked {
     fn list(&mut self, role: Role) -> &mut SmallVec<[u32; 4]> {
         match role {
             Role::Hook => &mut self.hooks,
-            Role::Policy => &mut self.policies,
+            Role::Last => &mut self.last,
             Role::Inspector => &mut self.inspectors,
         }
     }
@@ -56,13 +57,13 @@ impl Asked {
     }
 
     pub(super) fn is_nobody(&self) -> bool {
-        self.hooks.is_empty() && self.policies.is_empty() && self.inspectors.is_empty()
+        self.hooks.is_empty() && self.last.is_empty() && self.inspectors.is_empty()
     }
 
     pub(super) fn add_all(&mut self, other: &Self) {
         for (list, role) in [
             (&other.hooks, Role::Hook),
-            (&other.policies, Role::Policy),
+            (&other.last, Role::Last),
             (&other.inspectors, Role::Inspector),
         ] {
             for place in list {

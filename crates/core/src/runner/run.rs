@@ -51,9 +51,7 @@ pub(super) fn nobody<E: Event>(chain: &Chain<E>, matched: &Asked, event: &E) -> 
     let declines = |place: &u32| {
         chain.entry(*place).is_none_or(|entry| call::wants(&*entry.handler, event) == Ok(false))
     };
-    matched.hooks.is_empty()
-        && matched.inspectors.is_empty()
-        && matched.policies.iter().all(declines)
+    matched.hooks.is_empty() && matched.inspectors.is_empty() && matched.last.iter().all(declines)
 }
 
 /// A question, and how long it took.
@@ -115,7 +113,7 @@ impl<'a, E: Event> Run<'a, E> {
             rewrites: 0,
             memo: Memo::default(),
             seen: SmallVec::new(),
-            places: matched.hooks.len() + matched.policies.len(),
+            places: matched.hooks.len() + matched.last.len(),
         }
     }
 

@@ -6,6 +6,7 @@
 mod arguments;
 mod calls;
 mod lexer;
+mod signs;
 
 use super::expand::{HOLE, HOME};
 use super::typed::{self, is_own_input, is_terminal};
@@ -16,6 +17,7 @@ use crate::value::{Part, Value};
 use arguments::{Argument, arguments};
 use calls::{Meaning, meaning};
 use lexer::{Token, tokens};
+use signs::{dumps_environment, hides, is_backdoor, names_home, only_prints};
 
 /// A language of which code may stand on the command line.
 struct Language {
@@ -380,34 +382,6 @@ pub(super) fn look(walker: &mut Walker, name: &str, code: &Value) {
     }
 }
 
-/// Whether code has no word by which programs are run or files are changed.
-fn only_prints(code: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "system",
-        "cmd",
-        "rm",
-        "delete",
-        "remove",
-        "unlink",
-        "shell",
-        "exec",
-        "run",
-        "process",
-        "spawn",
-        "write",
-        "open",
-        "file",
-        "eval",
-        "rename",
-        "move",
-        "do script",
-        "kill",
-        "popen",
-    ];
-    let code = code.to_lowercase();
-    !WORDS.iter().any(|word| code.contains(word))
-}
-
 /// A call, or what looks like one.
 fn named(walker: &mut Walker, language: &str, name: &str, after: &[Token], text: &str) {
     let Some(meaning) = meaning(language, name) else { return };
@@ -535,107 +509,4 @@ fn runs(walker: &mut Walker, arguments: &[Argument], text: &str) {
         }
         _ => walker.unknown(hides(text), text),
     }
-}
-
-/// True if code takes all variables of the environment at once.
-fn dumps_environment(text: &str) -> bool {
-    const ALL: &[&str] = &[
-        "dict(os.environ",
-        "(os.environ)",
-        "os.environ.items",
-        "os.environ.copy",
-        "stringify(process.env",
-        "entries(process.env",
-        "ENV.to_h",
-        "ENV.to_a",
-        "getenv())",
-        "$_ENV)",
-        "%ENV",
-    ];
-    ALL.iter().any(|word| text.contains(word))
-}
-
-/// True if code works on a home, or on all files.
-fn names_home(text: &str) -> bool {
-    const HOMES: &[&str] = &[
-        "Path.home",
-        "expanduser",
-        "HOME",
-        "homedir",
-        "Dir.home",
-        "\"/home",
-        "'/home",
-        "\"/\"",
-        "'/'",
-        "\"~",
-        "'~",
-    ];
-    HOMES.iter().any(|home| text.contains(home))
-}
-
-/// True if code connects to another machine and runs a shell, or what it is told there.
-fn is_backdoor(text: &str) -> bool {
-    const CONNECTS: &[&str] = &[
-        "socket",
-        "Socket",
-        "/inet/tcp",
-        "fsockopen",
-        "net.connect",
-        "require(\"net\")",
-        "require('net')",
-        "createServer",
-        "/dev/tcp",
-    ];
-    const RUNS: &[&str] = &[
-        "/bin/sh",
-        "/bin/bash",
-        "popen",
-        "spawn",
-        "exec",
-        "system",
-        "ProcessBuilder",
-        "getline",
-        "run(",
-    ];
-    CONNECTS.iter().any(|word| text.contains(word)) && RUNS.iter().any(|word| text.contains(word))
-}
-
-/// Tells code that hides what it runs from code that only computes it: it decodes a text, or
-/// fetches one, and runs that.
-fn hides(text: &str) -> Why {
-    const DECODES: &[&str] = &[
-        "b64decode",
-        "base64",
-        "atob(",
-        "unhexlify",
-        "fromhex",
-        "decompress",
-        "marshal",
-        "rot13",
-        "unpack(",
-        "pack(",
-        "fromCharCode",
-        "chr(",
-        "urlopen",
-        "urllib",
-        "requests.",
-        "http.get",
-        "https.get",
-        "fetch(",
-        "socket",
-        "Net::HTTP",
-        "open-uri",
-        "URI.open",
-        "getattr",
-        "__import__",
-        "__builtins__",
-        "__subclasses__",
-        "\\x",
-        "[::-1]",
-        "reverse(",
-        ".join(",
-        "globals(",
-        "Buffer.from",
-    ];
-    if DECODES.iter().any(|word| text.contains(word)) { Why::Code } else { Why::Opaque }
 }

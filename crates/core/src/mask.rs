@@ -1,19 +1,28 @@
 //! Secrets never reach a log: what is stored passes through here first.
 
+mod formats;
 mod kinds;
+mod named;
+mod plain;
+mod scan;
+mod shape;
 #[cfg(test)]
 mod tests;
+mod text;
+mod value;
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, OnceLock};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::matcher::PatternError;
-use kinds::{KINDS, NAMED, is_value};
+use kinds::NAMED;
+use named::words_of;
+use scan::kinds;
+use value::is_value;
 
 /// What stands for a secret.
 pub const MASKED: &str = "[masked]";
@@ -33,58 +42,14 @@ struct Patterns {
     own: Vec<Regex>,
 }
 
-/// What every masker looks for.
-#[derive(Debug)]
-struct Usual {
-    fields: Lazy,
-    /// What is in every text that has a secret in it. Most have nothing of it, and are done then.
-    hints: Vec<&'static str>,
-    /// All of them as one automaton, once there is enough text for it.
-    automaton: OnceLock<Option<AhoCorasick>>,
-    /// How many bytes were looked at without it.
-    looked_at: AtomicUsize,
-    /// For each of the hints, which kinds it may be.
-    hinted: Vec<Found>,
-    kinds: Vec<Lazy>,
-}
+/// The places of the kinds that were found.
+type Found = BTreeSet<usize>;
 
-/// A pattern of ours, compiled when a text first hints at it: most never do, and a program that is started for one event
-/// would wait for all of them.
-#[derive(Debug)]
-struct Lazy {
-    pattern: &'static str,
-    compiled: OnceLock<Option<Regex>>,
-}
+/// How often a text is looked through at most.
+const MOST_PASSES: usize = 8;
 
-impl Lazy {
-    const fn new(pattern: &'static str) -> Self {
-        Self { pattern, compiled: OnceLock::new() }
-    }
-
-    /// None where it is broken; a test compiles them all.
-    fn get(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| Regex::new(self.pattern).ok()).as_ref()
-    }
-}
-
-/// How much text is looked at for each hint on its own before the automaton of all is built: to build it takes longer
-/// than to look at a few short texts, and a program that is started for one event has no more than these.
-const WITHOUT_AUTOMATON: usize = 4096;
-
-/// Which kinds: a bit for each.
-type Found = u64;
-
-/// The bit for what is not among the usual kinds.
-const OWN: Found = 1 << 63;
-
-const _: () = assert!(KINDS.len() < 63);
-
-/// Names of fields whose whole value is secret, in words joined by `_`.
-const FIELDS: &str = r"(^|_)(passw(or)?d|passwd|pwd|passphrase|secrets?|tokens?|api_?keys?|access_?keys?|account_?keys?|private_?keys?|secret_?keys?|session_?keys?|credentials?|creds|auth|authorization|cookies?|bearer)($|_(string|value|key|id|header|data|b64|base64)$)";
-
-/// What is in every name that [`FIELDS`] matches.
-const FIELD_HINTS: &[&str] =
-    &["pass", "pwd", "secret", "token", "key", "cred", "auth", "cookie", "bearer"];
+/// Stands for all patterns beside the usual ones.
+const OWN: usize = usize::MAX;
 
 fn compile(pattern: &str) -> Result<Regex, PatternError> {
     Regex::new(pattern).map_err(|error| wrong(pattern, &error))
@@ -95,60 +60,6 @@ fn wrong(pattern: &str, error: &dyn std::fmt::Display) -> PatternError {
         pattern: pattern.to_owned(),
         form: "regular expression",
         message: error.to_string(),
-    }
-}
-
-impl Usual {
-    /// Made once, and not before there is something to mask.
-    fn get() -> &'static Self {
-        static USUAL: LazyLock<Usual> = LazyLock::new(Usual::new);
-        &USUAL
-    }
-
-    fn new() -> Self {
-        let kinds = KINDS.iter().map(|kind| Lazy::new(kind.pattern)).collect();
-        let mut hints: Vec<&'static str> = Vec::new();
-        let mut hinted: Vec<Found> = Vec::new();
-        for (place, kind) in KINDS.iter().enumerate() {
-            for hint in kind.hints {
-                let known = hints.iter().position(|known| known == hint);
-                if let Some(found) = known.and_then(|at| hinted.get_mut(at)) {
-                    *found |= 1 << place;
-                } else {
-                    hints.push(hint);
-                    hinted.push(1 << place);
-                }
-            }
-        }
-        let (automaton, looked_at) = (OnceLock::new(), AtomicUsize::new(0));
-        Self { fields: Lazy::new(FIELDS), hints, automaton, looked_at, hinted, kinds }
-    }
-
-    /// The kinds that may be in a text.
-    fn possible(&self, text: &str) -> Found {
-        let looked_at = self.looked_at.fetch_add(text.len(), Ordering::Relaxed);
-        if looked_at.saturating_add(text.len()) <= WITHOUT_AUTOMATON {
-            return self.possible_one_by_one(text);
-        }
-        let Some(automaton) = self.automaton() else { return self.possible_one_by_one(text) };
-        let hints = automaton.find_overlapping_iter(text);
-        let kinds = hints.filter_map(|hint| self.hinted.get(hint.pattern().as_usize()));
-        kinds.fold(0, |found, kinds| found | kinds)
-    }
-
-    /// All hints at once; none where it cannot be built, and a test builds it.
-    fn automaton(&self) -> Option<&AhoCorasick> {
-        let build = || AhoCorasick::builder().ascii_case_insensitive(true).build(&self.hints).ok();
-        self.automaton.get_or_init(build).as_ref()
-    }
-
-    fn possible_one_by_one(&self, text: &str) -> Found {
-        let text = text.as_bytes();
-        let is_in = |hint: &str| {
-            text.windows(hint.len()).any(|part| part.eq_ignore_ascii_case(hint.as_bytes()))
-        };
-        let hints = self.hints.iter().zip(&self.hinted);
-        hints.filter(|(hint, _)| is_in(hint)).fold(0, |found, (_, kinds)| found | kinds)
     }
 }
 
@@ -199,10 +110,10 @@ impl Masker {
     /// let masker = Masker::default();
     /// assert_eq!(masker.text("curl -H 'Authorization: Bearer abcdef123456'"),
     ///            "curl -H 'Authorization: Bearer [masked]'");
-    /// assert_eq!(masker.text("nothing to hide"), "nothing to hide");
+    /// assert_eq!(masker.text("fn next(token: usize)"), "fn next(token: usize)");
     /// ```
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.scan(text, &mut 0)
+        self.scan(text, &mut Found::new())
     }
 
     /// The kinds of secrets in a value, each once.
@@ -217,65 +128,54 @@ impl Masker {
     /// assert!(masker.find(&json!(["curl -H \"Authorization: Bearer $TOKEN\""])).is_empty());
     /// ```
     pub fn find(&self, value: &Value) -> Vec<&'static str> {
-        let mut found = 0;
+        let mut found = Found::new();
         self.mask(&mut value.clone(), &mut found);
-        let usual = KINDS.iter().enumerate().filter(|(place, _)| found & (1 << place) != 0);
-        let mut names: Vec<&str> = usual.map(|(_, kind)| kind.name).collect();
-        names.extend((found & OWN != 0).then_some("custom pattern"));
-        // Those of one name need not stand side by side.
-        let mut seen = Vec::with_capacity(names.len());
-        names.retain(|name| {
-            !seen.contains(name) && {
-                seen.push(*name);
-                true
+        let usual = kinds().enumerate().filter(|(place, _)| found.contains(place));
+        let mut names: Vec<&str> = Vec::with_capacity(found.len());
+        for (_, kind) in usual {
+            if !names.contains(&kind.name) {
+                names.push(kind.name);
             }
-        });
+        }
+        names.extend(found.contains(&OWN).then_some("custom pattern"));
         names
     }
 
     /// A text without its secrets, and which kinds they were.
     fn scan<'a>(&self, text: &'a str, found: &mut Found) -> Cow<'a, str> {
-        // Should a pattern of ours be broken, nothing is shown at all.
-        let (Some(patterns), usual) = (&self.patterns, Usual::get()) else {
-            *found |= OWN;
+        let Some(patterns) = &self.patterns else {
+            found.insert(OWN);
             return Cow::Owned(MASKED.to_owned());
         };
         let mut masked = Cow::Borrowed(text);
-        let mut apply = |regex: &Regex, is_one: fn(&str) -> bool, bit: Found| {
-            if let Some(replaced) = replace(regex, is_one, &masked) {
-                masked = Cow::Owned(replaced);
-                *found |= bit;
+        // What is masked no longer stands beside the rest, which may be told by that.
+        for _ in 0..MOST_PASSES {
+            let spans = scan::secrets(&masked);
+            if spans.is_empty() {
+                break;
             }
-        };
-        let possible = usual.possible(text);
-        if possible != 0 {
-            for (place, (kind, regex)) in KINDS.iter().zip(&usual.kinds).enumerate() {
-                if possible & (1 << place) != 0 {
-                    let Some(regex) = regex.get() else {
-                        *found |= OWN;
-                        return Cow::Owned(MASKED.to_owned());
-                    };
-                    apply(regex, kind.is_one, 1 << place);
-                }
-            }
+            found.extend(spans.iter().map(|span| span.kind));
+            masked = Cow::Owned(without(&masked, spans.into_iter().map(|span| span.range)));
         }
         for regex in &patterns.own {
-            apply(regex, |_| true, OWN);
+            if let Some(replaced) = replace(regex, &masked) {
+                masked = Cow::Owned(replaced);
+                found.insert(OWN);
+            }
         }
         masked
     }
 
     fn is_secret_field(&self, name: &str) -> bool {
+        let Some(patterns) = &self.patterns else { return true };
         let words = words_of(name);
-        let (Some(patterns), usual) = (&self.patterns, Usual::get()) else { return true };
-        let is_usual = FIELD_HINTS.iter().any(|hint| words.contains(hint))
-            && usual.fields.get().is_none_or(|fields| fields.is_match(&words));
-        is_usual || patterns.named.contains(&words)
+        named::is_secret(&words) || patterns.named.contains(&words)
     }
 
-    /// Masks every text in a value, and everything under a name that says it is secret.
+    /// Masks every text in a value, and all texts under a name that says they are secret. Numbers stay: `tokens: 1234`
+    /// is a count.
     pub fn value(&self, value: &mut Value) {
-        self.mask(value, &mut 0);
+        self.mask(value, &mut Found::new());
     }
 
     fn mask(&self, value: &mut Value, found: &mut Found) {
@@ -293,7 +193,7 @@ impl Masker {
                     let names_secret = option
                         .is_some_and(|text| self.is_secret_field(text.trim_start_matches('-')));
                     if secret && !names_secret {
-                        hide(item, found);
+                        self.hide(item, found);
                     } else {
                         self.mask(item, found);
                     }
@@ -311,6 +211,7 @@ impl Masker {
             .iter()
             .filter_map(|field| fields.get(*field)?.as_str())
             .any(|name| self.is_secret_field(name));
+        let is_web_key = fields.contains_key("kty");
         let mut odd_keys: Vec<(String, String)> = Vec::new();
         for key in fields.keys() {
             if let Cow::Owned(masked) = self.scan(key, found) {
@@ -318,8 +219,9 @@ impl Masker {
             }
         }
         for (name, field) in fields.iter_mut() {
-            if self.is_secret_field(name) || (told && name == "value") {
-                hide(field, found);
+            let is_private = is_web_key && WEB_KEY.contains(&name.as_str());
+            if self.is_secret_field(name) || (told && name == "value") || is_private {
+                self.hide(field, found);
             } else {
                 self.mask(field, found);
             }
@@ -330,56 +232,53 @@ impl Masker {
             }
         }
     }
-}
 
-/// The text with the secrets of one kind masked, where there are any.
-fn replace(regex: &Regex, is_one: fn(&str) -> bool, text: &str) -> Option<String> {
-    let mut masked = String::new();
-    let mut from = 0;
-    for found in regex.captures_iter(text) {
-        let Some(secret) = found.get(1).or_else(|| found.get(0)) else { continue };
-        if is_one(secret.as_str()) {
-            masked.push_str(text.get(from..secret.start()).unwrap_or_default());
-            masked.push_str(MASKED);
-            from = secret.end();
-        }
-    }
-    (from > 0).then(|| masked + text.get(from..).unwrap_or_default())
-}
-
-/// Hides a value and all in it. What says nothing but that it is there stays.
-fn hide(value: &mut Value, found: &mut Found) {
-    if matches!(value, Value::Null | Value::Bool(_)) {
-        return;
-    }
-    let is_one = match value {
-        Value::String(text) => is_value(text),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-        _ => true,
-    };
-    if is_one && let Some(place) = KINDS.iter().position(|kind| kind.name == NAMED) {
-        *found |= 1 << place;
-    }
-    *value = Value::String(MASKED.to_owned());
-}
-
-/// The words of a name, in lower case and joined by `_`: `dbPassword` and `DB-Password` are
-/// `db_password`.
-fn words_of(name: &str) -> String {
-    let mut words = String::with_capacity(name.len() + 4);
-    let mut lower = false;
-    for c in name.chars() {
-        if c.is_alphanumeric() {
-            if c.is_uppercase() && lower {
-                words.push('_');
+    /// Hides the texts in a value. What only stands for a secret stays, and so does a schema of one.
+    fn hide(&self, value: &mut Value, found: &mut Found) {
+        match value {
+            Value::String(text) => {
+                if self.patterns.is_none() || is_value(text) {
+                    found.extend(kinds().position(|kind| kind.name == NAMED));
+                    MASKED.clone_into(text);
+                }
             }
-            lower = c.is_lowercase() || c.is_numeric();
-            words.extend(c.to_lowercase());
-        } else {
-            words.push('_');
-            lower = false;
+            Value::Array(items) => items.iter_mut().for_each(|item| self.hide(item, found)),
+            Value::Object(fields) if is_schema(fields) => self.fields(fields, found),
+            Value::Object(fields) => {
+                fields.values_mut().for_each(|field| self.hide(field, found));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-    words
+}
+
+/// The private parts of a JSON web key.
+const WEB_KEY: &[&str] = &["d", "dp", "dq", "k", "p", "q", "qi"];
+
+/// True for `{"type": "string", …}`: it says what a value looks like, and has none.
+fn is_schema(fields: &Map<String, Value>) -> bool {
+    let types = ["array", "boolean", "integer", "null", "number", "object", "string"];
+    let kind = fields.get("type").and_then(Value::as_str);
+    fields.contains_key("$ref") || kind.is_some_and(|kind| types.contains(&kind))
+}
+
+/// A text with a mask in the place of each of these ranges.
+fn without(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut from = 0;
+    for range in ranges {
+        masked.push_str(text.get(from..range.start).unwrap_or_default());
+        masked.push_str(MASKED);
+        from = range.end;
+    }
+    masked.push_str(text.get(from..).unwrap_or_default());
+    masked
+}
+
+/// The text with what a pattern finds masked, where it finds anything.
+fn replace(regex: &Regex, text: &str) -> Option<String> {
+    let secrets =
+        regex.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(0)));
+    let ranges: Vec<_> = secrets.map(|secret| secret.range()).collect();
+    (!ranges.is_empty()).then(|| without(text, ranges.into_iter()))
 }

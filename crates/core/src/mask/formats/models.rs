@@ -1,0 +1,61 @@
+//! Models and what agents use beside them.
+
+use super::super::kinds::Kind;
+use super::super::shape::Part::Is;
+use super::super::shape::{ALNUM, ANY_HEX, HEX, LOWER_NUM, URL64, WORD};
+use super::{UUID, mixed, random, token};
+
+pub(in super::super) const FORMATS: &[Kind] = &[
+    token("Anthropic key", &["sk-ant-"], &[URL64.least(16)]),
+    token(
+        "OpenAI key",
+        &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-service-"],
+        &[URL64.least(16)],
+    ),
+    token("OpenRouter key", &["sk-or-v1-"], &[HEX.least(40)]),
+    token("Langfuse key", &["sk-lf-", "pk-lf-"], UUID),
+    random("Helicone key", &["sk-helicone-", "pk-helicone-"], &[URL64.least(20)]),
+    random("Hack Club key", &["sk-hc-v1-"], &[ALNUM.least(30)]),
+    mixed("Groq key", &["gsk_"], &[ALNUM.least(40)]),
+    mixed("xAI key", &["xai-"], &[WORD.least(40)]),
+    mixed("Perplexity key", &["pplx-"], &[ALNUM.least(40)]),
+    random("Cerebras key", &["csk-"], &[LOWER_NUM.least(40)]),
+    mixed("Fireworks key", &["fw_"], &[ALNUM.within(20, 48)]),
+    random("Together key", &["tgp_v1_"], &[URL64.least(30)]),
+    random("NVIDIA key", &["nvapi-"], &[URL64.least(40)]),
+    mixed("Replicate token", &["r8_"], &[URL64.least(30)]),
+    token("Hugging Face token", &["hf_", "api_org_"], &[ALNUM.least(30)]),
+    random("Pinecone key", &["pcsk_"], &[ALNUM.within(4, 8), Is("_"), ALNUM.least(50)]),
+    random("Tavily key", &["tvly-"], &[URL64.least(20)]),
+    random("Firecrawl key", &["fc-"], &[HEX.exactly(32)]),
+    random("Jina key", &["jina_"], &[URL64.least(40)]),
+    mixed("Voyage key", &["pa-"], &[URL64.exactly(43)]),
+    token("LangSmith key", &["lsv2_pt_", "lsv2_sk_"], &[HEX.exactly(32), Is("_"), HEX.least(8)]),
+    random("LangSmith key", &["ls__"], &[HEX.exactly(32)]),
+    random("Weights & Biases key", &["wandb_v1_"], &[WORD.least(40)]),
+    random("RunPod key", &["rpa_"], &[ALNUM.least(30)]),
+    random("ElevenLabs key", &["sk_"], &[HEX.exactly(48)]),
+    random("E2B key", &["e2b_"], &[HEX.least(40)]),
+    random("Browserbase key", &["bb_live_", "bb_test_"], &[URL64.least(20)]),
+    mixed("Modal token", &["ak-", "as-", "wk-", "ws-"], &[ALNUM.exactly(22)]),
+    random("Anyscale key", &["esecret_"], &[ALNUM.least(20)]),
+    mixed("Dify key", &["app-", "dataset-"], &[ALNUM.exactly(24)]),
+    random("Context7 key", &["ctx7sk-"], &[URL64.least(20)]),
+    random("Cursor key", &["crsr_", "key_"], &[HEX.exactly(64)]),
+    mixed("Mem0 key", &["m0-"], &[ALNUM.exactly(40)]),
+    mixed("LlamaCloud key", &["llx-"], &[ALNUM.least(40)]),
+    mixed("Braintrust key", &["bt-st-"], &[ALNUM.least(30)]),
+    mixed("Friendli token", &["flp_"], &[ALNUM.least(30)]),
+    random("Cartesia key", &["sk_car_"], &[URL64.least(16)]),
+    random("Apify token", &["apify_api_", "apify_proxy_", "apify_ui_"], &[URL64.least(28)]),
+    token("ScrapeGraph key", &["sgai-"], UUID),
+    random("Scrapfly key", &["scp-live-", "scp-test-"], &[LOWER_NUM.exactly(32)]),
+    random("Salad Cloud key", &["salad_cloud_"], &[ALNUM.least(1), Is("_"), ALNUM.least(7)]),
+    random("Photoroom key", &["sk_pr_", "sandbox_sk_pr_"], &[WORD.least(40)]),
+    random("Bannerbear key", &["bb_pr_", "bb_ma_"], &[HEX.exactly(30)]),
+    token(
+        "Voiceflow key",
+        &["VF.DM.", "VF.WS.", "VF."],
+        &[ANY_HEX.exactly(24), Is("."), ALNUM.exactly(16)],
+    ),
+];

@@ -1,6 +1,6 @@
 //! Files that a guard looks out for: secrets, and what decides what runs and who gets in.
 //!
-//! One list for every guard and for every tool, in [`lists`].
+//! One list for every guard and for every tool, in `watch/lists.rs`.
 
 mod lists;
 

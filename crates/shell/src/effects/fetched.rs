@@ -24,6 +24,14 @@ const REGISTRIES: &[&str] = &[
 
 /// Notes code that a command fetches and runs, and that nothing pins.
 pub(super) fn look(call: &mut Call<'_, '_>, name: &str, words: &[Value]) {
+    // `python -m pip` is pip.
+    if let (true, [m, module, rest @ ..]) = (name.starts_with("python"), words)
+        && m.known() == Some("-m")
+        && let Some(module) =
+            module.known().filter(|module| matches!(*module, "pip" | "pipx" | "uv"))
+    {
+        return look(call, module, rest);
+    }
     let known: Vec<&str> = words.iter().map(Value::prefix).collect();
     indexes(call, name, &known);
     let operands =

@@ -14,7 +14,11 @@ impl Walker {
             self.emit(command);
             return Value::default();
         };
-        let Some(name) = program.known() else {
+        let in_home = match program.parts() {
+            [Part::Home, Part::Text(rest)] if rest.starts_with('/') => Some(format!("~{rest}")),
+            _ => None,
+        };
+        let Some(name) = program.known().or(in_home.as_deref()) else {
             let text = program.to_string();
             self.unknown(Why::Program, &text);
             if let Some(name) = may_be(&text) {
@@ -53,7 +57,8 @@ impl Walker {
     fn follow(&mut self, command: &Command) -> Value {
         let Command { argv, input, .. } = command;
         let Some((program, arguments)) = argv.split_first() else { return Value::default() };
-        let name = program.known().unwrap_or_default();
+        let shown = program.to_string();
+        let name = program.known().unwrap_or(&shown);
         if self.state.function(name).is_some() {
             return self.function(name, arguments, input);
         }

@@ -289,7 +289,8 @@ fn is_run_by_others(name: &str) -> bool {
 
 /// `./script` that was written before.
 fn script_file(walker: &mut Walker, argv: &[Value], input: &Input) -> Option<Value> {
-    let name = argv.first()?.known()?;
+    let name = argv.first()?.to_string();
+    let name = name.as_str();
     if !name.contains('/') {
         return None;
     }

@@ -87,6 +87,9 @@ impl Judge<'_> {
             );
         }
         if let Some((Hit::At, spot)) = self.situation.watch().find(location, Reason::Runs) {
+            if self.is_harmless(effect) {
+                return;
+            }
             // What git, an archive or a container may write in its own directory is not this file.
             if effect.sure || !effect.tree && effect.by != "git config" {
                 let level =
@@ -142,6 +145,16 @@ impl Judge<'_> {
             self.note(effect, Class::Destroy, Level::Ask, sentence::may_empty(&effect.by));
         }
         self.downloads(effect, place, &location.text);
+    }
+
+    /// True if a file keeps what it says: it is given stricter permissions, or a key is made.
+    fn is_harmless(&self, effect: &Effect) -> bool {
+        let opens = ["777", "666", "+w", "+s", "o+", "a+"];
+        match effect.by.as_str() {
+            "chmod" => !opens.iter().any(|mode| self.situation.text.contains(mode)),
+            "ssh-keygen" => true,
+            _ => false,
+        }
     }
 
     /// A program that is fetched right into the system's directories.

@@ -259,6 +259,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     own(&["mkfifo", "mknod"], piped),
     own(&["ln"], linked),
     own(&["mount"], mounted),
+    own(&["bindfs"], linked),
     script(
         &["script"],
         &["-c", "--command"],

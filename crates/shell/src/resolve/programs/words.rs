@@ -102,6 +102,10 @@ pub(super) fn commands_in_words(walker: &mut Walker, name: &str, argv: &[Value])
     if !argv.iter().any(|word| several(word.prefix())) {
         return;
     }
+    // What a shell is given is followed as a script.
+    if matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish") {
+        return;
+    }
     let takes_text = |word: &str| TEXT.contains(&word);
     let first = argv.iter().skip(1).filter_map(Value::known).find(|word| !word.starts_with('-'));
     if takes_text(name)

@@ -271,11 +271,11 @@ impl Session {
         call: &ToolCall,
         error: String,
     ) -> (Value, bool) {
-        let event = ToolError::new(call.clone(), error.clone());
+        let event = ToolError::new(call.clone(), error);
         let outcome = self.dispatch(&actor.who, operation, event).await;
         match outcome.recovered() {
             Some(value) => (value.clone(), false),
-            None => (Value::from(error), true),
+            None => (Value::from(outcome.into_parts().event.error), true),
         }
     }
 }

@@ -67,9 +67,11 @@ impl Session {
                 }
             }
             Err(error) => {
-                let event = ToolError::new(call, error.clone());
-                let outcome = self.dispatch(parent, &operation, event).await;
-                outcome.recovered().cloned().map_or_else(|| format!("It failed: {error}"), text)
+                let outcome = self.dispatch(parent, &operation, ToolError::new(call, error)).await;
+                match outcome.recovered() {
+                    Some(value) => text(value.clone()),
+                    None => format!("It failed: {}", outcome.into_parts().event.error),
+                }
             }
         }
     }

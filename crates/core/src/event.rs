@@ -27,7 +27,7 @@ pub(crate) use table::for_each_event;
 use crate::context::{Context, OperationContext, SessionContext, TurnContext};
 use crate::dialect::{Dialect, Mode, OnFailure, Rule};
 use crate::extra::{Extra, Injection, Overrides, Texts};
-use crate::patch::{ArgsPatch, Never, Patch, PromptPatch, ResponsePatch, ResultPatch};
+use crate::patch::{ArgsPatch, ErrorPatch, Never, Patch, PromptPatch, ResponsePatch, ResultPatch};
 use crate::registry::{Chain, Chains};
 use crate::target::Subject;
 use crate::verdict::{

@@ -88,7 +88,7 @@ pub mod prelude {
         Handle, Hook, HookResult, decide, decide_async, inspect, inspect_async, transform,
         transform_async,
     };
-    pub use crate::patch::{ArgsPatch, PromptPatch, ResponsePatch, ResultPatch};
+    pub use crate::patch::{ArgsPatch, ErrorPatch, PromptPatch, ResponsePatch, ResultPatch};
     pub use crate::policy::{self, McpServer, Policies};
     pub use crate::record::Record;
     pub use crate::registry::Registration;

@@ -79,13 +79,13 @@ impl Masker {
         Ok(Self { patterns: Some(Patterns { named: Vec::new(), own }) })
     }
 
-    /// Hides what stands under these names as well, however they are written: `userId` is
-    /// `user_id`.
+    /// Hides what stands under these names as well, numbers included, however they are written:
+    /// `userId` is `user_id`.
     ///
     /// ```
     /// use tollgate_core::mask::Masker;
     ///
-    /// let mut value = serde_json::json!({"userId": "ada", "city": "Turin"});
+    /// let mut value = serde_json::json!({"userId": 7, "city": "Turin"});
     /// Masker::default().and_fields(["user_id"]).value(&mut value);
     /// assert_eq!(value, serde_json::json!({"userId": "[masked]", "city": "Turin"}));
     /// ```
@@ -220,7 +220,9 @@ impl Masker {
         }
         for (name, field) in fields.iter_mut() {
             let is_private = is_web_key && WEB_KEY.contains(&name.as_str());
-            if self.is_secret_field(name) || (told && name == "value") || is_private {
+            if self.is_named(name) {
+                replace_value(field, found);
+            } else if self.is_secret_field(name) || (told && name == "value") || is_private {
                 self.hide(field, found);
             } else {
                 self.mask(field, found);
@@ -249,6 +251,22 @@ impl Masker {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+
+    /// True if a person has named the field.
+    fn is_named(&self, name: &str) -> bool {
+        let is_one = |patterns: &Patterns| patterns.named.contains(&words_of(name));
+        self.patterns
+            .as_ref()
+            .is_some_and(|patterns| !patterns.named.is_empty() && is_one(patterns))
+    }
+}
+
+/// Hides a value whatever it is, but for what says nothing except that it is there.
+fn replace_value(value: &mut Value, found: &mut Found) {
+    if !matches!(value, Value::Null | Value::Bool(_)) {
+        found.extend(kinds().position(|kind| kind.name == NAMED));
+        *value = Value::String(MASKED.to_owned());
     }
 }
 

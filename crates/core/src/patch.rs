@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::{Args, Event, SubagentStop, ToolPost, ToolPre, TurnEnd, TurnStart};
+use crate::event::{Args, Event, SubagentStop, ToolError, ToolPost, ToolPre, TurnEnd, TurnStart};
 
 /// A rewrite of an event's payload.
 pub trait Patch<E>: Clone + PartialEq + std::fmt::Debug + Serialize + Send + Sync {
@@ -32,6 +32,8 @@ pub enum Rewrite {
     Response(String),
     /// The result of a tool or subagent.
     Result(Value),
+    /// The error of a tool, which stays one.
+    Error(String),
 }
 
 impl Rewrite {
@@ -42,6 +44,7 @@ impl Rewrite {
             Self::Prompt(_) => "prompt",
             Self::Response(_) => "response",
             Self::Result(_) => "result",
+            Self::Error(_) => "error",
         }
     }
 }
@@ -137,10 +140,16 @@ pub struct ResponsePatch(pub String);
 #[serde(transparent)]
 pub struct ResultPatch(pub Value);
 
+/// Another text for the error of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ErrorPatch(pub String);
+
 patches! {
     PromptPatch is Prompt on TurnStart: |event, prompt| replace(&mut event.prompt, prompt);
     ResponsePatch is Response on TurnEnd: |event, text| replace(&mut event.response, text);
     ResultPatch is Result on ToolPost: |event, result| replace(&mut event.result, result);
+    ErrorPatch is Error on ToolError: |event, error| replace(&mut event.error, error);
     ResultPatch is Result on SubagentStop: |event, result| replace(&mut event.result, Some(result));
 }
 

@@ -300,6 +300,11 @@ fn rewritten(incoming: &Incoming, outcomes: &[AnyOutcome]) -> Wanted {
                     None => Wanted::Unsayable(shown(after.result.clone())),
                 };
             }
+            (AnyEvent::ToolError(before), AnyEvent::ToolError(after))
+                if before.error != after.error =>
+            {
+                return Wanted::This(Rewritten::Result(after.error.clone().into()));
+            }
             (AnyEvent::SubagentStop(before), AnyEvent::SubagentStop(after))
                 if before.result != after.result =>
             {

@@ -43,7 +43,8 @@ const fn refusal(kind: Kind) -> Word {
 const fn changeable(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::ToolPre => &["args"],
-        Kind::ToolPost | Kind::ToolError | Kind::SubagentStop => &["result"],
+        Kind::ToolPost | Kind::SubagentStop => &["result"],
+        Kind::ToolError => &["result", "error"],
         Kind::TurnStart => &["prompt", "context"],
         Kind::TurnEnd => &["response"],
         Kind::ModelPre | Kind::SessionStart => &["context"],
@@ -103,6 +104,7 @@ pub(crate) fn modified(
             "context" => neutral.additions = context(value)?,
             "result" if kind == Kind::ToolError => neutral.word = Word::Recover(value),
             "result" => neutral.rewrite = Some(Rewrite::Result(value)),
+            "error" => neutral.rewrite = Some(Rewrite::Error(text("error", value)?)),
             "prompt" => neutral.rewrite = Some(Rewrite::Prompt(text("prompt", value)?)),
             _ => neutral.rewrite = Some(Rewrite::Response(text("response", value)?)),
         }

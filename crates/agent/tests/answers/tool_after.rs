@@ -110,6 +110,18 @@ async fn the_model_gets_the_value_of_the_first_hook_that_recovers() {
 }
 
 #[tokio::test]
+async fn an_error_is_rewritten_and_stays_one() {
+    let world = fails();
+    let hook = transform("redacts", |_, failed: &ToolError| {
+        Answer::rewrite(ErrorPatch(failed.error.replace("voice", "•••")))
+    });
+    let agent = world.start(world.builder().tool(say()).hook(hook)).await;
+    agent.chat("Go.").await.unwrap();
+    assert_eq!(results(&world, 1), ["no •••"]);
+    agent.stop().await;
+}
+
+#[tokio::test]
 async fn a_hook_of_tool_error_that_refuses_or_fails_leaves_the_error() {
     for refuses in [true, false] {
         let world = fails();

@@ -79,6 +79,7 @@ fn rewrite(field: &str) -> Rewrite {
         "args" => Rewrite::Args(Map::from_iter([("a".to_owned(), 1.into())])),
         "prompt" => Rewrite::Prompt(TEXT.to_owned()),
         "response" => Rewrite::Response(TEXT.to_owned()),
+        "error" => Rewrite::Error(TEXT.to_owned()),
         _ => Rewrite::Result(TEXT.into()),
     }
 }

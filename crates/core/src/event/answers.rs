@@ -39,6 +39,9 @@ macro_rules! field {
     (ResponsePatch) => {
         Some("response")
     };
+    (ErrorPatch) => {
+        Some("error")
+    };
 }
 
 macro_rules! define_answers {

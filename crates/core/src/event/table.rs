@@ -72,10 +72,11 @@ macro_rules! for_each_event {
                         polytoken (Inspect Open), hosts (Transform Close),
                         native (Transform Close)],
             }
-            /// A tool has failed. The first hook with a value to use instead wins.
+            /// A tool has failed. The first hook with a value to use instead wins; any may rewrite the
+            /// error.
             ToolError = "tool.error" {
                 hook: on_tool_error, scope: OperationContext, subject: call,
-                verdict: Recovery, extra: (), patch: Never, reask: false,
+                verdict: Recovery, extra: (), patch: ErrorPatch, reask: false,
                 rules: [sdk (Transform Close), hooks_json (Inspect Open),
                         harness (Transform Close), polytoken (Inspect Open), hosts (Decide Open),
                         native (Transform Close)],

@@ -147,7 +147,8 @@ pub(super) fn is_nothing_but_example(text: &str) -> bool {
     let start = text.bytes().take_while(u8::is_ascii_alphabetic).count();
     let letters = text.get(..start).unwrap_or_default().to_ascii_lowercase();
     let is_one = |word: &str| PLACEHOLDERS.contains(&word) || TEMPLATES.contains(&word);
-    is_one(&word) || is_one(&letters) || sequence.contains(&text.to_ascii_lowercase())
+    let is_sequence = text.len() >= 6 && sequence.contains(&text.to_ascii_lowercase());
+    is_one(&word) || is_one(&letters) || is_sequence
 }
 
 /// A word in lower case, with letters in the places of the digits and symbols that stand for them.

@@ -233,3 +233,18 @@ fn rules_of_polytoken() {
         assert_eq!(read(event, code, stdout), expected, "{event} {code} {stdout}");
     }
 }
+
+/// No host takes another error: the person is told, and the model sees the error as it is.
+#[test]
+fn an_error_that_a_hook_rewrote_is_told_to_be_lost() {
+    let input = json!({"session_id": "s", "cwd": "/w", "hook_event_name": "PostToolUseFailure",
+        "tool_name": "Bash", "tool_input": {"command": "psql"}, "error": "hunter22"});
+    let incoming = read(host("claude"), "PostToolUseFailure", input);
+    let (reply, _) = answered(&incoming, |outcome| {
+        if let AnyEvent::ToolError(event) = &mut outcome.event {
+            event.error = "[masked]".to_owned();
+        }
+    });
+    assert_eq!((reply.verdict, reply.rewrite), (Verdict::Silent, None));
+    assert_eq!(reply.lost, ["Claude Code cannot be told what a hook rewrote"]);
+}

@@ -367,7 +367,7 @@ pub(super) fn look(walker: &mut Walker, name: &str, code: &Value) {
                 let before = tokens.get(at.saturating_sub(3)..at).unwrap_or_default();
                 let text = script.prefix();
                 let deletes = ["rm -", "sudo rm", "mkfs", "dd if=", "shred "].iter();
-                let passed = matches!(before.last(), Some(Token::Sign('(' | ',' | '[')));
+                let passed = matches!(before.last(), Some(Token::Sign('(' | ',' | '[' | '=')));
                 if passed
                     && !before.iter().any(prints)
                     && deletes.clone().any(|begin| text.starts_with(begin))

@@ -149,9 +149,9 @@ impl Judge<'_> {
 
     /// True if a file keeps what it says: it is given stricter permissions, or a key is made.
     fn is_harmless(&self, effect: &Effect) -> bool {
-        let opens = ["777", "666", "+w", "+s", "o+", "a+"];
+        let stricter = [" 600 ", " 400 ", " 700 ", " 644 ", " go-"];
         match effect.by.as_str() {
-            "chmod" => !opens.iter().any(|mode| self.situation.text.contains(mode)),
+            "chmod" => stricter.iter().any(|mode| self.situation.text.contains(mode)),
             "ssh-keygen" => true,
             _ => false,
         }

@@ -329,6 +329,18 @@ fn patterns_of_ones_own_are_added() {
     assert!(Masker::with(["("]).is_err());
 }
 
+/// The samples themselves are looked for in `tests/secrets.rs`.
+#[test]
+fn every_kind_has_a_sample() {
+    let cases = include_str!("../../../../cases/secrets/formats.jsonl");
+    for kind in kinds() {
+        let name = serde_json::to_string(kind.name).unwrap();
+        assert!(cases.contains(&format!("\"name\": {name}")), "{name}");
+        // The index takes the first two characters of a hint.
+        assert!(!kind.hints.is_empty() && kind.hints.iter().all(|hint| hint.len() >= 2), "{name}");
+    }
+}
+
 /// A random text of a set: letters and digits in turns, as in a token.
 fn run(set: Set, least: usize, most: usize) -> BoxedStrategy<String> {
     let of = |range: std::ops::RangeInclusive<u8>| -> Vec<char> {

@@ -275,7 +275,7 @@ SCENARIOS = [
         ],
         "expect": [
             ("not made", "~/.local/state/tollgate/trust.json"), ("kept", CONFIG + "policy.star"), ("kept", ".tollgate/policy.star"),
-            ("not made", "~/.config/tollgate/hooks/own.md"), ("not made", ".tollgate/hooks/own.md"), ("kept", "~/{settings}"), ("told", "by people, not by the agent"),
+            ("not made", "~/.config/tollgate/hooks/own.md"), ("not made", ".tollgate/hooks/own.md"), ("kept", "~/{settings}"), ("told", "only a person"),
         ],
         "each": True,
     },

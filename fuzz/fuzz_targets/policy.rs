@@ -11,6 +11,7 @@ use tollgate_core::policy::{
     PolicyError, Rule,
 };
 use tollgate_core::target::{Reading, Target};
+use tollgate_core::tools;
 use tollgate_fuzz::{Names, block_on, dispatch, meanings, means, means_nothing, runner};
 
 /// What people write in rules.
@@ -407,7 +408,14 @@ fuzz_target!(|input: Input| {
     };
     let (policies, reference) = match (built, Reference::new(&input)) {
         (Ok(policies), Ok(reference)) => (policies, reference),
-        (Err(built), Err(expected)) => return assert_eq!(built, expected),
+        // Of several rules that are wrong in the same way, either may be named.
+        (Err(built), Err(expected)) => {
+            return assert_eq!(
+                std::mem::discriminant(&built),
+                std::mem::discriminant(&expected),
+                "{built}, {expected}"
+            );
+        }
         (Ok(_), Err(expected)) => panic!("accepted, but should be refused: {expected}"),
         (Err(built), Ok(_)) => panic!("refused, but should be accepted: {built}"),
     };
@@ -417,6 +425,12 @@ fuzz_target!(|input: Input| {
         let decided = block_on(policies.decide(call));
         assert_eq!(decided, expected, "{call:?}");
 
+        // A name that only looks like a known one is refused before anybody is asked.
+        if call.server.as_deref().is_none_or(str::is_empty)
+            && tools::lookalike(&call.name).is_some()
+        {
+            continue;
+        }
         let dispatched = dispatch(&runner, call);
         assert_eq!(dispatched.reason(), expected.message, "{call:?}");
         let permit = dispatched.permit();

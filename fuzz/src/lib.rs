@@ -82,18 +82,42 @@ pub enum Names {
 pub fn means(target: &Target, names: Names, server: Option<&str>, name: &str) -> bool {
     match target {
         Target::Any => true,
-        Target::Server(whole) => server.is_some_and(|server| server == whole),
+        Target::Server(whole) => server.is_some_and(|server| same_server(server, whole)),
         Target::Tool(tool) => {
             server.is_none()
                 && (tool == name || names == Names::OfTheTable && tools::same(tool, name))
         }
-        Target::Mcp { server: of, tool } => server == Some(of) && tool == name,
+        Target::Mcp { server: of, tool } => {
+            server.is_some_and(|server| same_server(server, of)) && spelled(tool) == spelled(name)
+        }
         Target::Written(text) => match (server, text.strip_suffix("/*")) {
             (None, _) => text == name,
-            (Some(server), Some(whole)) => server == whole,
-            (Some(server), None) => *text == format!("{server}/{name}"),
+            (Some(server), Some(whole)) => same_server(server, whole),
+            (Some(server), None) => text.match_indices('/').any(|(at, _)| {
+                same_server(server, &text[..at]) && spelled(&text[at + 1..]) == spelled(name)
+            }),
         },
     }
+}
+
+/// A name as the strictest host spells it: `_` for every character but letters and digits.
+fn spelled(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// True if every name of a call is the same in all hosts' spellings. Other names have cases of their
+/// own, in `cases/names`; what hosts make of them is more than plain comparisons tell.
+pub fn is_plain(call: &ToolCall) -> bool {
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric());
+    let has_server = |server: Option<&str>| server.is_none_or(plain);
+    meanings(call).iter().all(|(server, name)| {
+        has_server(*server) && (plain(name) || server.is_none() && tools::lookup(name).is_some())
+    })
+}
+
+/// Hosts spell servers each in their own way, some in lower case.
+fn same_server(one: &str, other: &str) -> bool {
+    spelled(one).eq_ignore_ascii_case(&spelled(other))
 }
 
 /// Whether a target is refused, since no tool is called so.

@@ -273,6 +273,7 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     let places = Places::of_this_process(None);
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
     let project = project(args, incoming, state.as_deref())?;
+    session::begin(incoming, state.as_deref(), &project);
     world::known(world::Session {
         began: session::began(incoming, state.as_deref()),
         fetched: made::list(Made::Fetched, incoming, state.as_deref()),

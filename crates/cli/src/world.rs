@@ -19,7 +19,7 @@ const LARGEST: u64 = 256 * 1024;
 const MOST_NAMES: usize = 256;
 
 /// How many bytes of what a session has fetched are read.
-const LARGEST_LIST: u64 = 64 * 1024;
+const LARGEST_LIST: u64 = 256 * 1024;
 
 /// What a session of an agent has done so far, as far as it matters for files.
 #[derive(Debug, Default)]
@@ -79,7 +79,12 @@ impl Files for Disk {
     }
 
     fn leads_to(&self, path: &str) -> Option<String> {
-        let real = fs::canonicalize(path).ok()?;
+        // A file that is not there yet is in a directory that may be a link.
+        let in_parent = || {
+            let (parent, name) = (Path::new(path).parent()?, Path::new(path).file_name()?);
+            Some(fs::canonicalize(parent).ok()?.join(name))
+        };
+        let real = fs::canonicalize(path).ok().or_else(in_parent)?;
         let real = real.to_str()?;
         (real != path).then(|| real.to_owned())
     }

@@ -36,6 +36,16 @@ pub(super) fn project(incoming: &Incoming, state: Option<&Path>, now: PathBuf) -
     now
 }
 
+/// Notes that a session has begun, where its agent says itself which project it is about.
+pub(super) fn begin(incoming: &Incoming, state: Option<&Path>, project: &Path) {
+    let Some(state) = state.filter(|_| !incoming.session.id.is_empty()) else { return };
+    let folder = state.join(FOLDER);
+    let file = folder.join(name(incoming));
+    if incoming.event.kind != Kind::SessionEnd && !file.exists() {
+        let _ = keep(&folder, &file, project);
+    }
+}
+
 /// When the session began, as far as that was noted.
 pub(super) fn began(incoming: &Incoming, state: Option<&Path>) -> Option<SystemTime> {
     let state = state.filter(|_| !incoming.session.id.is_empty())?;

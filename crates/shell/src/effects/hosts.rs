@@ -127,7 +127,7 @@ pub fn reach(host: &str) -> Reach {
     if host == "localhost"
         || host.ends_with(".localhost")
         || matches!(host, "::1" | "0.0.0.0" | "::")
-        || host.starts_with("127.")
+        || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
     {
         return Reach::Local;
     }

@@ -71,17 +71,8 @@ const COMMANDS: &[&str] = &[
     "run",
 ];
 /// What arguments are called that hold code of some language.
-const CODE: &[&str] = &[
-    "code",
-    "python",
-    "javascript",
-    "js",
-    "source",
-    "snippet",
-    "expression",
-    "program",
-    "pythoncode",
-];
+const CODE: &[&str] =
+    &["code", "python", "javascript", "js", "snippet", "expression", "program", "pythoncode"];
 /// What arguments are called that hold SQL.
 const SQL: &[&str] = &["sql", "statement", "statements", "sqlquery", "ddl", "dml"];
 /// What arguments are called that are sent along.
@@ -160,7 +151,11 @@ impl Look<'_> {
             Json::Array(items) => {
                 if COMMANDS.contains(&key) || key == "args" {
                     let words: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
-                    self.command(&words.join(" "));
+                    // Words of one command, or one command each.
+                    self.command(
+                        &words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+                    );
+                    self.command(&words.join("\n"));
                     return;
                 }
                 for item in items {
@@ -304,9 +299,13 @@ fn program_and_args(args: &Map<String, Json>) -> Option<String> {
     let program =
         named(&["program", "executable", "binary", "exe", "file", "command", "cmd"])?.as_str()?;
     let rest = named(&["args", "arguments", "argv", "parameters"])?.as_array()?;
-    let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
     let words = rest.iter().filter_map(Json::as_str).map(quoted);
     Some(std::iter::once(quoted(program)).chain(words).collect::<Vec<_>>().join(" "))
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn directory_of(args: &Map<String, Json>) -> Option<String> {

@@ -60,11 +60,18 @@ impl Walker {
     ) -> Value {
         // One that is run by a settled one is as it was when that was looked at.
         let outer = self.script.clone();
+        let is_settled = script.as_ref().is_some_and(|script| script.is_settled);
         if script.is_some() {
             self.script = script;
         }
+        let spent = self.spent();
         let output = work(self);
         self.script = outer;
+        // A long file of the project is looked at as far as that goes; what stands behind its call
+        // on the command line is looked at all the same.
+        if is_settled {
+            self.refill(spent);
+        }
         output
     }
 

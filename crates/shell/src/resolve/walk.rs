@@ -117,6 +117,19 @@ impl Walker {
         }
     }
 
+    /// How much of the bounds is used up.
+    pub(super) fn spent(&self) -> Spent {
+        Spent { commands: self.commands, work: self.work, text: self.text, full: self.full }
+    }
+
+    /// Goes on with what was left of the bounds before.
+    pub(super) fn refill(&mut self, spent: Spent) {
+        if self.full && !spent.full {
+            (self.commands, self.work) = (spent.commands, spent.work);
+            (self.text, self.full) = (spent.text, spent.full);
+        }
+    }
+
     fn too_much(&mut self, what: &str) {
         self.full = true;
         self.unknown(Why::TooMuch, what);
@@ -150,8 +163,14 @@ impl Walker {
         let script = match syntax::parse(text) {
             Ok(script) => script,
             Err(error) => {
-                let why = if error.too_deep { Why::TooMuch } else { Why::Syntax };
+                let why = match error.too_deep {
+                    true => Why::TooMuch,
+                    false if has_risky_word(text) => Why::Syntax,
+                    // A shell refuses it as well.
+                    false => Why::Opaque,
+                };
                 self.unknown(why, text);
+                self.lines_before(text, input);
                 return Value::unknown();
             }
         };
@@ -161,6 +180,19 @@ impl Walker {
             Agreement::NotAsked => self.unknown(Why::TooMuch, text),
         }
         self.script(&script, input)
+    }
+
+    /// A shell runs the lines before the one that it cannot read.
+    fn lines_before(&mut self, text: &str, input: &Input) {
+        const MOST: usize = 64;
+        let ends = text.match_indices('\n').map(|(at, _)| at).collect::<Vec<_>>();
+        for end in ends.into_iter().rev().take(MOST) {
+            let before = text.get(..end).unwrap_or_default();
+            if let Ok(script) = syntax::parse(before) {
+                self.script(&script, input);
+                return;
+            }
+        }
     }
 
     /// A value that a shell reads as a script: what is not known of it may be anything.
@@ -181,7 +213,9 @@ impl Walker {
         }
         if value.has_unknown() {
             // Where the script begins with what is known, what is not known is one of its words.
-            let is_word = !value.prefix().trim().is_empty();
+            let prefix = value.prefix();
+            let is_word =
+                !prefix.trim().is_empty() && !prefix.contains([';', '|', '\n', '`', '(', '{']);
             let why = if is_word { Why::Opaque } else { Why::Code };
             self.unknown(why, &value.to_string());
             if value.parts().len() == 1 {
@@ -529,6 +563,25 @@ impl Walker {
         self.calls.pop();
         output
     }
+}
+
+/// How much of the bounds is used up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spent {
+    commands: usize,
+    work: usize,
+    text: usize,
+    full: bool,
+}
+
+/// True if a text that is no valid script names a program that could do harm in one.
+fn has_risky_word(text: &str) -> bool {
+    const RISKY: &[&str] = &[
+        "rm", "dd", "mkfs", "shred", "wipefs", "eval", "exec", "source", "curl", "wget", "nc",
+        "sudo", "chmod", "chown", "base64", "truncate", "kill", "ssh", "scp",
+    ];
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    text.split(|c: char| !is_of_name(c)).any(|word| RISKY.contains(&word))
 }
 
 pub(super) fn joined(one: Option<State>, mut other: State) -> State {

@@ -26,6 +26,7 @@ use crate::value::Value;
 use walk::Walker;
 
 pub use typed::typed_into;
+pub(crate) use walk::risky_word;
 
 /// Tells what a script would run.
 ///

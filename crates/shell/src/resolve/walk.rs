@@ -163,13 +163,10 @@ impl Walker {
         let script = match syntax::parse(text) {
             Ok(script) => script,
             Err(error) => {
-                let why = match error.too_deep {
-                    true => Why::TooMuch,
-                    false if has_risky_word(text) => Why::Syntax,
-                    // A shell refuses it as well.
-                    false => Why::Opaque,
-                };
-                self.unknown(why, text);
+                let why = if error.too_deep { Why::TooMuch } else { Why::Syntax };
+                // What it is told by begins with the word that matters.
+                let from = risky_word(text).unwrap_or(0);
+                self.unknown(why, text.get(from..).unwrap_or(text));
                 self.lines_before(text, input);
                 return Value::unknown();
             }
@@ -574,14 +571,23 @@ pub(super) struct Spent {
     full: bool,
 }
 
-/// True if a text that is no valid script names a program that could do harm in one.
-fn has_risky_word(text: &str) -> bool {
+/// Where a text that is no valid script names a program that could do harm in one.
+pub(crate) fn risky_word(text: &str) -> Option<usize> {
     const RISKY: &[&str] = &[
         "rm", "dd", "mkfs", "shred", "wipefs", "eval", "exec", "source", "curl", "wget", "nc",
         "sudo", "chmod", "chown", "base64", "truncate", "kill", "ssh", "scp",
     ];
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    text.split(|c: char| !is_of_name(c)).any(|word| RISKY.contains(&word))
+    let mut at = 0;
+    for word in text.split(|c: char| !is_of_name(c)) {
+        if RISKY.contains(&word) {
+            return Some(at);
+        }
+        // Behind a word is the one character that ends it.
+        at += word.len();
+        at += text.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+    }
+    None
 }
 
 pub(super) fn joined(one: Option<State>, mut other: State) -> State {

@@ -2,7 +2,7 @@
 
 use super::{Class, Judge, Level, Risk, sentence};
 use crate::effects::{Effect, Kind};
-use crate::resolve::Why;
+use crate::resolve::{Why, risky_word};
 
 impl Judge<'_> {
     /// True if the shell itself talks to another machine, which may say what to run.
@@ -22,6 +22,8 @@ impl Judge<'_> {
                 // What is typed later is looked at when it is typed.
                 Why::Typed | Why::Opaque => continue,
                 Why::Program if !self.is_connected() => continue,
+                // A shell refuses it as well.
+                Why::Syntax if risky_word(&unknown.text).is_none() => continue,
                 Why::Program
                 | Why::Syntax
                 | Why::Ambiguous

@@ -294,7 +294,7 @@ impl Overrides {
         let mut overrides = Self::default();
         // What a rewrite has made void is not in the outcome any more.
         let valid = &outcome.extra.0;
-        for answered in outcome.record.answers.iter().filter(|answered| !answered.withdrawn) {
+        for answered in outcome.record.answers.iter().filter(|answered| answered.counts()) {
             let given = answered.extra.as_ref().and_then(Value::as_array);
             let given = given.into_iter().flatten().filter_map(Value::as_str);
             for text in given.filter(|text| valid.iter().any(|valid| valid == text)) {

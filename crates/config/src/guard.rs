@@ -85,7 +85,7 @@ pub const NAME: &str = "tollgate-guard";
 
 /// Subcommands of Tollgate that change what is in force, and are therefore for people. The guard refuses a
 /// call of them, and the command line asks for a person.
-pub const FOR_PEOPLE: &[&str] = &["trust", "install", "uninstall"];
+pub const FOR_PEOPLE: &[&str] = &["trust", "install", "uninstall", "allow"];
 
 /// What is to be protected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -157,6 +157,7 @@ impl Guard {
         .dialect(Dialect::Native)
         .layer(Layer::System)
         .priority(i64::MIN)
+        .without_exceptions()
         .last()
     }
 

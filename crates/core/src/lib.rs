@@ -39,6 +39,7 @@ pub mod context;
 pub mod dialect;
 pub mod error;
 pub mod event;
+pub mod exception;
 pub mod extra;
 pub mod hook;
 pub mod json;

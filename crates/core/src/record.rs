@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::dialect::{Dialect, Mode};
 use crate::error::HookError;
 use crate::event::{Event, Kind};
+use crate::exception::ExceptionId;
 use crate::ledger::Effects;
 use crate::registry::{HookInfo, HookSet, Source};
 use crate::runner::wants;
@@ -70,6 +71,8 @@ pub struct Answered {
     pub rewrote: bool,
     /// Whether it was an approval that a rewrite made void.
     pub withdrawn: bool,
+    /// The exception under which the answer does not count.
+    pub excepted: Option<ExceptionId>,
 }
 
 /// A rewrite that took effect.
@@ -103,6 +106,11 @@ impl Answered {
         self.place as usize
     }
 
+    /// True if the answer is a part of the decision.
+    pub fn counts(&self) -> bool {
+        !self.withdrawn && self.excepted.is_none()
+    }
+
     /// Nothing yet, by the hook at `place`.
     pub(crate) fn by(place: u32) -> Self {
         Self {
@@ -117,6 +125,7 @@ impl Answered {
             reask: false,
             rewrote: false,
             withdrawn: false,
+            excepted: None,
         }
     }
 }
@@ -154,7 +163,7 @@ impl Record {
         if self.decision == Word::None {
             return None;
         }
-        self.answers.iter().find(|line| line.word == self.decision && !line.withdrawn)
+        self.answers.iter().find(|line| line.counts() && line.word == self.decision)
     }
 
     /// For the person: which hook decided, where it stands, and what happened. Never told to the
@@ -182,6 +191,13 @@ impl Record {
             if let (Some(error), false) = (&answered.error, decisive) {
                 let separator = if text.is_empty() { "" } else { "; " };
                 let _ = write!(text, "{separator}{} failed: {error}", self.name_of(answered.place));
+            }
+        }
+        for answered in &self.answers {
+            if let Some(exception) = &answered.excepted {
+                let separator = if text.is_empty() { "" } else { "; " };
+                let (name, word) = (self.name_of(answered.place), &answered.word);
+                let _ = write!(text, "{separator}{word} by {name} is excepted by {exception}");
             }
         }
         if self.budget_spent {
@@ -305,7 +321,7 @@ impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let answered = self.answered;
         let info = self.record.info(answered.place);
-        let mut state = serializer.serialize_struct("Answered", 13)?;
+        let mut state = serializer.serialize_struct("Answered", 14)?;
         state.serialize_field("name", &info.map_or("", |info| &info.name))?;
         state.serialize_field("dialect", &info.map(|info| info.dialect))?;
         state.serialize_field("source", &info.and_then(|info| info.source.as_ref()))?;
@@ -318,6 +334,7 @@ impl Serialize for Line<'_> {
         state.serialize_field("reask", &answered.reask)?;
         state.serialize_field("rewrote", &answered.rewrote)?;
         state.serialize_field("withdrawn", &answered.withdrawn)?;
+        state.serialize_field("excepted", &answered.excepted)?;
         state.serialize_field("micros", &micros(answered.took))?;
         state.end()
     }

@@ -90,6 +90,8 @@ pub struct HookInfo {
     pub is_last: bool,
     /// Whether it is one of the policies, which run last.
     pub is_policy: bool,
+    /// True if a person can except single calls from what it says.
+    pub takes_exceptions: bool,
     /// The rules of a policy, by the names that answers give for them.
     pub rules: Arc<[Arc<str>]>,
     /// Whether it came with [`Runner::reload`](crate::Runner::reload), and goes with the next one.
@@ -219,6 +221,7 @@ impl Registration {
                 deadline: None,
                 is_last: false,
                 is_policy: false,
+                takes_exceptions: true,
                 rules: Arc::default(),
                 loaded: false,
             },
@@ -287,6 +290,12 @@ impl Registration {
     /// Its priority; lower runs first.
     pub fn priority(mut self, priority: i64) -> Self {
         self.info.priority = priority;
+        self
+    }
+
+    /// Nobody can except a call from what it says.
+    pub fn without_exceptions(mut self) -> Self {
+        self.info.takes_exceptions = false;
         self
     }
 

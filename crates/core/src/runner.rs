@@ -27,6 +27,7 @@ pub use outcome::{Approved, Outcome, Parts, Pending, Permit, Refusal};
 use crate::audit::{AuditEntry, AuditSink};
 use crate::context::Context;
 use crate::event::{Event, Kind, to_value};
+use crate::exception::Exceptions;
 use crate::mask::Masker;
 use crate::record::Inspection;
 use crate::registry::{HookInfo, HookSet, RegisterError, Registration};
@@ -53,6 +54,7 @@ pub(crate) struct Inner {
     runtime: Arc<dyn Runtime>,
     audit: Option<Audit>,
     validator: Arc<Validator>,
+    exceptions: Option<Arc<dyn Exceptions>>,
     inspections: Arc<Inspections>,
     dispatches: AtomicU64,
 }

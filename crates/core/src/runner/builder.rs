@@ -7,6 +7,7 @@ use super::inspect::Inspections;
 use super::{Audit, Inner, Runner};
 use crate::audit::AuditSink;
 use crate::event::ToolCall;
+use crate::exception::Exceptions;
 use crate::mask::Masker;
 use crate::policy::Policies;
 use crate::registry::{HookSet, RegisterError, Registration};
@@ -58,6 +59,7 @@ pub struct RunnerBuilder {
     sink: Option<Arc<dyn AuditSink>>,
     masker: Option<Masker>,
     validator: Arc<Validator>,
+    exceptions: Option<Arc<dyn Exceptions>>,
     reask: bool,
 }
 
@@ -70,6 +72,7 @@ impl RunnerBuilder {
             sink: None,
             masker: None,
             validator: Arc::new(|call| tools::validate(call).map_err(|error| error.to_string())),
+            exceptions: None,
             reask: true,
         }
     }
@@ -120,6 +123,12 @@ impl RunnerBuilder {
         self
     }
 
+    /// Sets the exceptions that a person has made ([`crate::exception`]).
+    pub fn exceptions(mut self, exceptions: Arc<dyn Exceptions>) -> Self {
+        self.exceptions = Some(exceptions);
+        self
+    }
+
     /// Whether hooks that have not seen the final payload are asked about it. On by default;
     /// without it the last writer wins, as in the Antigravity SDK.
     pub fn reask(mut self, reask: bool) -> Self {
@@ -161,6 +170,7 @@ impl RunnerBuilder {
             inspections: Arc::new(Inspections::new(self.limits.inspections, audit.clone())),
             audit,
             validator: self.validator,
+            exceptions: self.exceptions,
             dispatches: AtomicU64::new(0),
         };
         Runner { inner: Arc::new(inner) }

@@ -15,6 +15,7 @@ use crate::context::{Context, Marks, sealed::Node as _};
 use crate::dialect::{Mode, OnFailure};
 use crate::error::{HookError, panic_message};
 use crate::event::{Event, Kind, ToolCall, to_value};
+use crate::exception::{ExceptionId, Objection, is_objection};
 use crate::extra::{self, Extra};
 use crate::hook::Ask;
 use crate::ledger::Effect;
@@ -23,7 +24,7 @@ use crate::patch::Patch;
 use crate::record::{Answered, Rewrite};
 use crate::registry::{Asked, Chain, Entry, HookSet};
 use crate::tools;
-use crate::verdict::{Permission, Verdict};
+use crate::verdict::{Permission, Verdict, Word};
 
 /// What the model is told where a hook could not decide. Which hook, and why, is in the record,
 /// for the person.
@@ -266,10 +267,15 @@ impl<'a, E: Event> Run<'a, E> {
     /// Takes what is in an answer.
     fn accept(&mut self, answer: &mut Answer<E>, question: Question) {
         let (mut verdict, mut extra) = (take(&mut answer.verdict), take(&mut answer.extra));
-        let (patch, detail) = (answer.patch.take(), answer.detail.take());
+        let (mut patch, detail) = (answer.patch.take(), answer.detail.take());
         let effects = take(&mut answer.effects);
         let Question { place, reask, took } = question;
         let (word, reason) = (verdict.word(), verdict.reason().to_owned());
+        let excepted = self.exception(place, &word, detail.as_deref());
+        if excepted.is_some() {
+            // What it noted (counters, lines of a log) stays; its opinion does not.
+            (verdict, extra, patch) = <_>::default();
+        }
         let mut rewrote = false;
         let mut withdrawn = false;
         // What a hook refuses it does not also rewrite.
@@ -305,7 +311,19 @@ impl<'a, E: Event> Run<'a, E> {
             reask,
             rewrote,
             withdrawn,
+            excepted,
         });
+    }
+
+    /// Returns the exception under which an answer does not count.
+    fn exception(&self, place: u32, word: &Word, detail: Option<&str>) -> Option<ExceptionId> {
+        let exceptions = self.inner.exceptions.as_deref().filter(|_| is_objection(word))?;
+        let call = self.outcome.parts.event.tool_call().filter(|_| E::KIND == Kind::ToolPre)?;
+        let hook = &*self.chain.entry(place).filter(|entry| entry.info.takes_exceptions)?.info;
+        let rule = detail.filter(|_| hook.is_policy);
+        let objection = Objection { hook, rule, call, word };
+        // An exception that cannot be looked up is none.
+        catch_unwind(AssertUnwindSafe(|| exceptions.covering(&objection))).ok().flatten()
     }
 
     /// What was approved is not what it was: an approval of it counts no more, and who gave it is

@@ -1,0 +1,113 @@
+//! Exceptions: what they take away, and what they leave.
+
+use std::sync::{Arc, Mutex};
+
+use tollgate_core::exception::{ExceptionId, Exceptions, Objection};
+use tollgate_core::policy::{Policies, deny};
+use tollgate_core::prelude::*;
+use tollgate_core::verdict::Word;
+
+/// Excepts hooks by name, and notes what it was asked.
+#[derive(Default)]
+struct Named {
+    names: Vec<&'static str>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Exceptions for Named {
+    fn covering(&self, objection: &Objection<'_>) -> Option<ExceptionId> {
+        let Objection { hook, rule, call, word } = objection;
+        let line = call.text("CommandLine").unwrap_or_default();
+        let rule = rule.unwrap_or("-");
+        self.asked.lock().unwrap().push(format!("{} {rule} {word} {line}", hook.name));
+        self.names.contains(&&*hook.name).then(|| "E1".into())
+    }
+}
+
+fn excepting(names: &[&'static str]) -> Arc<Named> {
+    Arc::new(Named { names: names.to_vec(), asked: Mutex::default() })
+}
+
+fn denies(name: &'static str) -> Registration {
+    decide(name, move |_cx, _call: &ToolPre| Decision::deny(format!("{name} says no")))
+}
+
+async fn decided(exceptions: &Arc<Named>, registrations: Vec<Registration>) -> Outcome<ToolPre> {
+    let mut runner = Runner::builder().exceptions(exceptions.clone());
+    for registration in registrations {
+        runner = runner.register(registration);
+    }
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let call = ToolCall::new("run_command").arg("CommandLine", "make");
+    runner.build().unwrap().dispatch(&operation, ToolPre::from(call)).await
+}
+
+#[tokio::test]
+async fn only_the_excepted_hook_has_no_opinion() {
+    let exceptions = excepting(&["a"]);
+    let outcome = decided(&exceptions, vec![denies("a"), denies("b")]).await;
+    assert_eq!((outcome.reason(), &outcome.record.decision), ("b says no", &Word::Deny));
+    assert_eq!(*exceptions.asked.lock().unwrap(), ["a - deny make", "b - deny make"]);
+    let detail = outcome.record.detail();
+    assert!(detail.contains("deny by hook `b`: b says no"), "{detail}");
+    assert!(detail.contains("deny by hook `a` is excepted by E1"), "{detail}");
+
+    let outcome = decided(&excepting(&["a", "b"]), vec![denies("a"), denies("b")]).await;
+    assert_eq!(outcome.record.decision, Word::None);
+    assert!(outcome.record.answers.iter().all(|answered| !answered.counts()));
+}
+
+#[tokio::test]
+async fn an_excepted_hook_does_not_allow() {
+    let asks = decide("b", |_cx, _call: &ToolPre| Decision::ask("really?"));
+    let outcome = decided(&excepting(&["a"]), vec![denies("a"), asks]).await;
+    assert_eq!(outcome.record.decision, Word::Ask);
+    let asks = decide("b", |_cx, _call: &ToolPre| Decision::ask("really?"));
+    let outcome = decided(&excepting(&["b"]), vec![asks]).await;
+    assert_eq!(outcome.record.decision, Word::None);
+}
+
+#[tokio::test]
+async fn rules_are_told_apart() {
+    let exceptions = excepting(&[]);
+    let policies =
+        Policies::builder().rules([deny("run_command").named("no shell")]).build().unwrap();
+    let outcome = decided(&exceptions, vec![policies.into_registration()]).await;
+    assert_eq!(outcome.record.decision, Word::Deny);
+    let asked = exceptions.asked.lock().unwrap().clone();
+    assert_eq!(asked.len(), 1);
+    assert!(asked[0].contains("no shell"), "{asked:?}");
+}
+
+#[tokio::test]
+async fn some_hooks_take_none() {
+    let exceptions = excepting(&["guard"]);
+    let outcome = decided(&exceptions, vec![denies("guard").without_exceptions()]).await;
+    assert_eq!(outcome.record.decision, Word::Deny);
+    assert_eq!(*exceptions.asked.lock().unwrap(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_failure_is_no_objection() {
+    let broken =
+        decide("broken", |_cx, _call: &ToolPre| -> Decision<ToolPre> { panic!("no reason") });
+    let exceptions = excepting(&["broken"]);
+    let outcome = decided(&exceptions, vec![broken]).await;
+    assert_eq!(outcome.record.decision, Word::Deny);
+    assert_eq!(*exceptions.asked.lock().unwrap(), [""; 0]);
+}
+
+#[tokio::test]
+async fn exceptions_that_panic_are_none() {
+    struct Panics;
+    impl Exceptions for Panics {
+        fn covering(&self, _objection: &Objection<'_>) -> Option<ExceptionId> {
+            panic!("no store")
+        }
+    }
+    let runner =
+        Runner::builder().register(denies("a")).exceptions(Arc::new(Panics)).build().unwrap();
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let outcome = runner.dispatch(&operation, ToolPre::from(ToolCall::new("x"))).await;
+    assert_eq!(outcome.record.decision, Word::Deny);
+}

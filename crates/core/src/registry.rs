@@ -68,6 +68,7 @@ impl fmt::Display for Source {
 }
 
 /// What is known of a registered hook.
+#[allow(clippy::struct_excessive_bools, reason = "four facts that do not depend on each other")]
 #[derive(Debug, Clone)]
 pub struct HookInfo {
     /// Its name.

@@ -3,7 +3,7 @@
 use super::state::{Binding, State};
 use super::walk::{Walker, either, joined};
 use super::{Input, Why};
-use crate::syntax::{self, CommandKind, Script, Word};
+use crate::syntax::{self, CommandKind, Pipeline, Script, Word};
 use crate::value::Value;
 
 /// How often a loop over known words is gone through.
@@ -155,4 +155,18 @@ impl Walker {
         self.state.join(before);
         output
     }
+}
+
+/// True if a pipeline only prints where a program is.
+pub(super) fn looks_up(pipeline: &Pipeline) -> bool {
+    let [syntax::Command { kind: CommandKind::Simple { words, .. }, .. }] =
+        pipeline.commands.as_slice()
+    else {
+        return false;
+    };
+    let text = |at: usize| match words.get(at)?.pieces.as_slice() {
+        [syntax::Piece::Text(text)] => Some(text.as_str()),
+        _ => None,
+    };
+    matches!((text(0), text(1)), (Some("which"), _) | (Some("command"), Some("-v")))
 }

@@ -80,6 +80,12 @@ impl Walker {
         self.run_file(name)
     }
 
+    /// True if a file is not there yet, or if nothing is known about the disk.
+    pub(super) fn is_absent(&self, path: &str) -> bool {
+        let Some(files) = world::here().files.as_deref() else { return true };
+        self.host.is_none() && self.absolute(path).is_some_and(|path| files.look(&path).is_none())
+    }
+
     fn look(&mut self, path: &str) -> Option<Found> {
         let files = world::here().files.as_deref()?;
         if self.files_read >= MOST_FILES || self.host.is_some() {

@@ -11,10 +11,10 @@ mod words;
 use super::builtins::joined;
 use super::files::Opened;
 use super::walk::Walker;
-use super::{Command, Input, code, project};
+use super::{Command, Input, Why, code, project};
 use crate::effects;
 use crate::names::{Index, base};
-use crate::value::Value;
+use crate::value::{Part, Value};
 use options::{ends_cluster, is_assignment, is_option, options_end, value_of};
 use table::PROGRAMS;
 use words::{commands_in_words, fed_shell, unknown_shell, written_file};
@@ -294,8 +294,18 @@ fn script_file(walker: &mut Walker, argv: &[Value], input: &Input) -> Option<Val
     if !name.contains('/') {
         return None;
     }
-    let run = walker.run_file(name)?;
+    let Some(run) = walker.run_file(name) else {
+        if walker.unpacked && !builds_from_source(name) && walker.is_absent(name) {
+            walker.unknown(Why::Fetched, &format!("`{name}`"));
+        }
+        return None;
+    };
     Some(interpreted(walker, name, &run, argv, input))
+}
+
+/// True for the scripts by which source packages are built: to unpack one and build it is ordinary work.
+fn builds_from_source(name: &str) -> bool {
+    matches!(base(name), "configure" | "autogen.sh" | "buildconf" | "bootstrap.sh" | "config")
 }
 
 /// A file of which the content is known, run as a program.
@@ -307,6 +317,10 @@ fn interpreted(
     input: &Input,
 ) -> Value {
     let content = &run.content;
+    if let [Part::Unknown] = content.parts() {
+        walker.unknown(Why::Code, &format!("`{name}`"));
+        return Value::unknown();
+    }
     let first = content.prefix().lines().next().unwrap_or_default();
     let interpreter = first.strip_prefix("#!").and_then(|line| {
         let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));

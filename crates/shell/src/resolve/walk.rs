@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::branches::looks_up;
 use super::expand::{HOLE, HOME};
 use super::parameter::World;
 use super::redirect::takes_output;
@@ -39,6 +40,8 @@ pub(super) struct Walker {
     pub(super) script: Option<Arc<Source>>,
     /// How many files were read.
     pub(super) files_read: u8,
+    /// Set once an archive that was downloaded here has been unpacked.
+    pub(super) unpacked: bool,
     /// The command that is being run, as long as nothing else is noted: most run nothing else.
     pending: Option<Rc<Command>>,
     /// Commands that are being run and have run others, each with the place that is kept for it.
@@ -80,6 +83,7 @@ impl Walker {
             host: None,
             script: None,
             files_read: 0,
+            unpacked: false,
             pending: None,
             running: Vec::new(),
             traps: Vec::new(),
@@ -248,6 +252,7 @@ impl Walker {
 
     fn and_or(&mut self, statement: &Statement, input: &Input) -> Value {
         let mut output = self.pipeline(&statement.first, input);
+        let mut before = &statement.first;
         for (connective, pipeline) in &statement.rest {
             // What comes next runs in one case only, so what it sets may be set or not.
             let skipped = self.state.clone();
@@ -260,8 +265,13 @@ impl Walker {
                 }
             }
             let entered = Arc::clone(&self.state.directories);
-            output.join(self.pipeline(pipeline, input));
+            let printed = self.pipeline(pipeline, input);
+            // `which python || which python3` prints one path: the second is only asked for if the first printed nothing.
+            if *connective == Connective::And || !(looks_up(before) && looks_up(pipeline)) {
+                output.join(printed);
+            }
             self.rejoin(*connective, skipped, entered);
+            before = pipeline;
         }
         self.state.settle();
         output

@@ -383,6 +383,9 @@ pub(super) fn unknown(why: Why, text: &str) -> String {
         Why::Remote => "This lets another machine run commands here.".to_owned(),
         Why::Typed => format!("This waits for {text}."),
         Why::Opaque => format!("What this code does cannot be told from its text: {text}."),
+        Why::Code if text.starts_with('`') => {
+            format!("This runs code that nobody has seen: {text}. Read the file first, then run it in a call of its own.")
+        }
         Why::Code => format!("This runs code that nobody has seen: {text}. Save it to a file and look at it first."),
     }
 }

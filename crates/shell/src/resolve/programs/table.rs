@@ -4,7 +4,7 @@ use super::many::{fd, find, parallel, xargs};
 use super::shells::{crontab, env, runuser, scheduled, settings, shell, ssh, su};
 use super::tools::{
     connected, container, copied, download, editor, git, launcher, linked, mounted, piped,
-    searching, sed, socat, terminal, transferred, written,
+    searching, sed, socat, terminal, transferred, unpacked, written,
 };
 use super::{Program, Run, Runs, nothing};
 
@@ -255,6 +255,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     own(&["sftp"], settings),
     own(&["sed", "gsed"], sed),
     own(&["curl", "wget", "aria2c"], download),
+    own(&["unzip", "7z", "7za", "7zz", "unrar", "gunzip", "cpio"], unpacked),
     own(&["cp", "mv", "install"], copied),
     own(&["mkfifo", "mknod"], piped),
     own(&["ln"], linked),
@@ -288,7 +289,7 @@ pub(super) static PROGRAMS: &[Program] = &[
             "--checkpoint-action",
         ],
         &[],
-        Runs::Own(nothing),
+        Runs::Own(unpacked),
     ),
     script(&["rsync"], &["-e", "--rsh", "--rsync-path"], &[], Runs::Own(nothing)),
     script(&["man"], &["-P", "--pager", "-H"], &[], Runs::Own(nothing)),

@@ -403,6 +403,13 @@ pub(super) fn download(walker: &mut Walker, arguments: &[Value], _: &Input) -> O
     None
 }
 
+/// What comes out of an archive that was downloaded is as little known as the archive.
+pub(super) fn unpacked(walker: &mut Walker, arguments: &[Value], _: &Input) -> Option<Value> {
+    let is_downloaded = |path: &str| walker.state.file(path).is_some_and(Value::has_unknown);
+    walker.unpacked |= arguments.iter().filter_map(Value::known).any(is_downloaded);
+    None
+}
+
 /// A file that is copied from another machine may hold anything.
 pub(super) fn transferred(
     walker: &mut Walker,

@@ -42,6 +42,7 @@ fn reached(world: &World) -> Vec<String> {
 
 #[tokio::test]
 async fn a_call_of_a_servers_tool_passes_the_pipeline_by_server_and_tool() {
+    tollgate_testing::needs!("python3");
     let world = World::new(vec![
         Line::call("mcp__docs__echo", json!({"text": "one"})),
         Line::call("mcp__docs__fail", json!({})),
@@ -77,6 +78,7 @@ async fn a_call_of_a_servers_tool_passes_the_pipeline_by_server_and_tool() {
 
 #[tokio::test]
 async fn policies_are_about_a_server_and_its_tools() {
+    tollgate_testing::needs!("python3");
     for (rules, denied) in [
         (vec![policy::deny("docs/*").reason("not docs")], vec!["echo", "delete"]),
         (vec![policy::deny("docs/delete").reason("not docs")], vec!["delete"]),
@@ -107,6 +109,7 @@ async fn policies_are_about_a_server_and_its_tools() {
 
 #[tokio::test]
 async fn a_subagents_calls_of_a_server_pass_the_same_policies() {
+    tollgate_testing::needs!("python3");
     let world = World::with_script(
         tollgate_model::Script::read(
             "test",
@@ -132,6 +135,7 @@ async fn a_subagents_calls_of_a_server_pass_the_same_policies() {
 
 #[tokio::test]
 async fn a_server_that_crashes_costs_its_call_and_not_the_agent() {
+    tollgate_testing::needs!("python3");
     let world = World::new(vec![
         Line::call("mcp__docs__crash", json!({}))
             .and_call("list_dir", json!({"DirectoryPath": "."})),
@@ -153,6 +157,7 @@ async fn a_server_that_crashes_costs_its_call_and_not_the_agent() {
 
 #[tokio::test]
 async fn an_agent_with_a_server_and_nobody_who_decides_does_not_start() {
+    tollgate_testing::needs!("python3");
     let world = World::new(vec![]);
     let model = tollgate_model::Scripted::new(vec![]);
     let builder = Agent::builder().model(model).mcp_server(server(&world));
@@ -183,6 +188,7 @@ fn public_server() -> Option<PathBuf> {
 
 #[tokio::test]
 async fn a_server_that_others_wrote_is_governed_as_well() {
+    tollgate_testing::needs!("python3");
     let Some(program) = public_server() else { return };
     let world = World::new(vec![
         Line::call("mcp__all__echo", json!({"message": "grüß Gott"}))
@@ -211,6 +217,7 @@ async fn a_server_that_others_wrote_is_governed_as_well() {
 
 #[tokio::test]
 async fn an_agent_starts_without_a_server_that_does_not_unless_it_needs_it() {
+    tollgate_testing::needs!("python3");
     let world =
         World::new(vec![Line::call("mcp__docs__echo", json!({"text": "one"})), Line::say("Done.")]);
     let none: [&str; 0] = [];
@@ -229,6 +236,7 @@ async fn an_agent_starts_without_a_server_that_does_not_unless_it_needs_it() {
 
 #[tokio::test]
 async fn the_model_is_told_of_tools_that_a_server_comes_up_with_later() {
+    tollgate_testing::needs!("python3");
     let world = World::new(vec![
         Line::call("mcp__docs__grow", json!({})),
         Line::say("It grows."),

@@ -211,6 +211,7 @@ fn note() -> impl Tool {
 
 #[tokio::test]
 async fn hooks_of_all_forms_take_part_in_the_documented_order() {
+    tollgate_testing::needs!("jq");
     let forms = Forms::new(vec![
         Line::call("note", json!({"text": "0"})),
         run("touch made"),

@@ -11,6 +11,7 @@ use tollgate_mcp::{McpError, Server, Text, Tools, Transport};
 
 #[tokio::test]
 async fn a_tool_is_called_with_its_arguments() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     let echo = server.call("echo", args(json!({"n": 1, "f": 1.50, "s": "ä", "l": [null]})));
@@ -24,6 +25,7 @@ async fn a_tool_is_called_with_its_arguments() {
 
 #[tokio::test]
 async fn tools_are_listed_page_by_page_under_their_own_names() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("pages", place.path()).await;
     let names: Vec<_> = server.tools().iter().map(|tool| tool.name.clone()).collect();
@@ -36,6 +38,7 @@ async fn tools_are_listed_page_by_page_under_their_own_names() {
 
 #[tokio::test]
 async fn failures_of_a_tool_are_no_failures_of_the_server() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("counted", place.path()).await;
     for _ in 0..3 {
@@ -52,6 +55,7 @@ async fn failures_of_a_tool_are_no_failures_of_the_server() {
 
 #[tokio::test]
 async fn only_wanted_tools_are_there_to_be_called() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut only = config("plain", place.path());
     only.tools = Tools::only(["echo", "env"]);
@@ -73,6 +77,7 @@ async fn only_wanted_tools_are_there_to_be_called() {
 
 #[tokio::test]
 async fn names_of_tools_that_are_not_there_are_mistakes() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     for tools in [Tools::only(["ecko"]), Tools::except(["ecko"])] {
         let mut config = config("plain", place.path());
@@ -86,6 +91,7 @@ async fn names_of_tools_that_are_not_there_are_mistakes() {
 
 #[tokio::test]
 async fn the_environment_is_passed_on_on_purpose() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("plain", place.path());
     if let Transport::Stdio { env, .. } = &mut config.transport {
@@ -106,6 +112,7 @@ async fn the_environment_is_passed_on_on_purpose() {
 
 #[tokio::test]
 async fn a_variable_that_is_not_set_is_named() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("plain", place.path());
     if let Transport::Stdio { env, .. } = &mut config.transport {
@@ -120,6 +127,7 @@ async fn a_variable_that_is_not_set_is_named() {
 
 #[tokio::test]
 async fn new_tools_are_seen_when_the_server_says_so() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     let mut changes = server.changes();
@@ -138,6 +146,7 @@ async fn new_tools_are_seen_when_the_server_says_so() {
 
 #[tokio::test]
 async fn calls_run_at_the_same_time() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     let slow = server.call("slow", Map::new());
@@ -153,6 +162,7 @@ async fn calls_run_at_the_same_time() {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_is_cancelled() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     let id = tokio::select! {
@@ -165,6 +175,7 @@ async fn a_call_that_is_dropped_is_cancelled() {
 
 #[tokio::test]
 async fn closing_ends_the_process_and_what_it_started() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     server.call("children", Map::new()).await.unwrap();
@@ -180,6 +191,7 @@ async fn closing_ends_the_process_and_what_it_started() {
 
 #[tokio::test]
 async fn dropping_ends_the_process_and_what_it_started() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     server.call("children", Map::new()).await.unwrap();
@@ -190,6 +202,7 @@ async fn dropping_ends_the_process_and_what_it_started() {
 
 #[test]
 fn the_end_of_the_runtime_ends_the_process_and_what_it_started() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let first = runtime();
@@ -205,6 +218,7 @@ fn the_end_of_the_runtime_ends_the_process_and_what_it_started() {
 
 #[tokio::test]
 async fn a_server_of_the_newer_protocol_alone_is_spoken_to_in_that() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("modern", place.path()).await;
     assert_eq!(server.call("echo", Map::new()).await.unwrap(), json!("{}"));
@@ -212,6 +226,7 @@ async fn a_server_of_the_newer_protocol_alone_is_spoken_to_in_that() {
 
 #[tokio::test]
 async fn a_server_without_tools_has_none() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("no-tools", place.path()).await;
     assert!(server.tools().is_empty());

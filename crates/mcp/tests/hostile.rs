@@ -23,6 +23,7 @@ fn started(error: McpError) -> (String, String) {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
+    tollgate_testing::needs!("python3");
     let (why, _) = started(refused(ServerConfig::stdio("s", "no-such-program", [""; 0])).await);
     assert!(why.starts_with("`no-such-program` cannot be run: "), "{why}");
 
@@ -37,6 +38,7 @@ async fn a_program_that_is_not_there_is_named() {
 
 #[tokio::test]
 async fn a_server_that_exits_at_once_tells_why() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let (why, stderr) = started(refused(config("exits", place.path())).await);
     assert_eq!(why, "it ended with exit status 3 before it answered");
@@ -45,6 +47,7 @@ async fn a_server_that_exits_at_once_tells_why() {
 
 #[tokio::test]
 async fn a_server_that_never_greets_is_ended() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("silent", place.path());
     config.limits.start = Duration::from_secs(1);
@@ -58,6 +61,7 @@ async fn a_server_that_never_greets_is_ended() {
 
 #[tokio::test]
 async fn greetings_that_are_none_are_told_of_in_short() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let (why, _) = started(refused(config("rude", place.path())).await);
     assert!(why.starts_with("it answers to the greeting: not today x"), "{why}");
@@ -68,6 +72,7 @@ async fn greetings_that_are_none_are_told_of_in_short() {
 
 #[tokio::test]
 async fn a_line_without_end_is_not_kept() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("endless-line", place.path());
     config.limits.message = 1_000_000;
@@ -77,6 +82,7 @@ async fn a_line_without_end_is_not_kept() {
 
 #[tokio::test]
 async fn chatter_without_end_is_not_listened_to() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let (why, _) = started(refused(config("chatter", place.path())).await);
     assert_eq!(why, "it prints what is no message, on and on");
@@ -84,6 +90,7 @@ async fn chatter_without_end_is_not_listened_to() {
 
 #[tokio::test]
 async fn what_is_no_message_is_skipped() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("garbage", place.path()).await;
     let noise = server.call("noise", args(json!({"lines": 5000}))).await.unwrap();
@@ -96,6 +103,7 @@ async fn what_is_no_message_is_skipped() {
 
 #[tokio::test]
 async fn lists_have_bounds() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     for (mode, why) in [
         ("endless", "there are more than 120, which is the limit"),
@@ -119,6 +127,7 @@ async fn lists_have_bounds() {
 
 #[tokio::test]
 async fn a_list_at_its_bounds_is_fine() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("pages", place.path());
     config.limits.tools = 4;
@@ -131,6 +140,7 @@ async fn a_list_at_its_bounds_is_fine() {
 
 #[tokio::test]
 async fn a_long_answer_is_cut_and_says_so() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("counted", place.path());
     config.limits.output = 1000;
@@ -156,6 +166,7 @@ async fn a_long_answer_is_cut_and_says_so() {
 
 #[tokio::test]
 async fn a_crash_costs_its_call() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("counted", place.path()).await;
     let error = server.call("exit", Map::new()).await.unwrap_err();
@@ -170,6 +181,7 @@ async fn a_crash_costs_its_call() {
 
 #[tokio::test]
 async fn a_server_that_fails_again_and_again_is_left_alone() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("once", place.path());
     config.limits.backoff = Duration::from_hours(1);
@@ -191,6 +203,7 @@ async fn a_server_that_fails_again_and_again_is_left_alone() {
 
 #[tokio::test]
 async fn a_server_is_tried_again_when_its_time_has_come() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("counted", place.path());
     config.limits.backoff = Duration::ZERO;
@@ -204,6 +217,7 @@ async fn a_server_is_tried_again_when_its_time_has_come() {
 
 #[tokio::test]
 async fn a_server_that_died_between_two_calls_is_started_for_the_next() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("counted", place.path()).await;
     server.call("children", Map::new()).await.unwrap();
@@ -224,6 +238,7 @@ async fn a_server_that_died_between_two_calls_is_started_for_the_next() {
 
 #[tokio::test]
 async fn a_server_that_hangs_is_ended() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("counted", place.path());
     config.limits.call = SHORT;
@@ -239,6 +254,7 @@ async fn a_server_that_hangs_is_ended() {
 
 #[tokio::test]
 async fn a_slow_tool_is_no_hanging_server() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("counted", place.path());
     config.limits.call = SHORT;
@@ -253,6 +269,7 @@ async fn a_slow_tool_is_no_hanging_server() {
 
 #[tokio::test]
 async fn a_server_that_ignores_the_end_of_its_input_is_ended_all_the_same() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("stays", place.path()).await;
     server.call("children", Map::new()).await.unwrap();
@@ -263,6 +280,7 @@ async fn a_server_that_ignores_the_end_of_its_input_is_ended_all_the_same() {
 
 #[tokio::test]
 async fn requests_of_a_server_are_refused() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     for (method, what) in [
@@ -279,6 +297,7 @@ async fn requests_of_a_server_are_refused() {
 
 #[tokio::test]
 async fn a_server_that_asks_and_does_not_listen_is_ended() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     let error = server.call("deaf", Map::new()).await.unwrap_err();
@@ -288,6 +307,7 @@ async fn a_server_that_asks_and_does_not_listen_is_ended() {
 
 #[tokio::test]
 async fn a_flood_of_notifications_is_let_by() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("plain", place.path()).await;
     let flood = server.call("flood", args(json!({"count": 5000}))).await.unwrap();
@@ -296,6 +316,7 @@ async fn a_flood_of_notifications_is_let_by() {
 
 #[tokio::test]
 async fn an_answer_that_is_none_is_told_of() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let server = start("counted", place.path()).await;
     let error = server.call("odd", Map::new()).await.unwrap_err();
@@ -306,6 +327,7 @@ async fn an_answer_that_is_none_is_told_of() {
 
 #[tokio::test]
 async fn secrets_of_the_configuration_stay_out_of_errors() {
+    tollgate_testing::needs!("python3");
     let place = tempdir().unwrap();
     let mut config = config("plain", place.path());
     if let Transport::Stdio { env, .. } = &mut config.transport {

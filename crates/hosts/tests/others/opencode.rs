@@ -122,6 +122,7 @@ fn saying(output: &tollgate_hosts::Output) -> String {
 
 #[test]
 fn the_plugin_refuses_where_it_gets_no_answer() {
+    tollgate_testing::needs!("node");
     let cases = json!([before(), after(), prompt()]);
     let programs = [
         ("exit 1", "exit code 1"),
@@ -156,6 +157,7 @@ fn the_plugin_refuses_where_it_gets_no_answer() {
 
 #[test]
 fn the_plugin_has_no_opinion_of_its_own() {
+    tollgate_testing::needs!("node");
     let cases = json!([before(), after(), prompt()]);
     let programs = ["cat >/dev/null", "echo '{}'", "sleep 2 & exit 0", "exec <&-; exit 0"];
     let Some(all) = drive_each("60_000", &programs, &cases) else { return };
@@ -173,6 +175,7 @@ fn the_plugin_has_no_opinion_of_its_own() {
 
 #[test]
 fn the_plugin_does_what_it_is_told() {
+    tollgate_testing::needs!("node");
     let opencode = host("opencode");
     let incoming =
         read(opencode, "PreToolUse", call("bash", json!({"command": "ls", "timeout": 1})));
@@ -213,6 +216,7 @@ fn the_plugin_does_what_it_is_told() {
 
 #[test]
 fn what_the_plugin_says_is_read() {
+    tollgate_testing::needs!("node");
     let program = "cat > told.json; exit 0";
     let folder = tempfile::tempdir().unwrap();
     let told = folder.path().join("told");
@@ -234,6 +238,7 @@ fn what_the_plugin_says_is_read() {
 /// A subagent's calls are told as those of the session that it works for.
 #[test]
 fn the_plugin_knows_subagents_up_to_a_bound() {
+    tollgate_testing::needs!("node");
     let folder = tempfile::tempdir().unwrap();
     let told = folder.path().join("told");
     // What is told of an event says nothing here.

@@ -12,7 +12,7 @@ use super::{Protected, Refusal, spots};
 use crate::trust::words::HOLE;
 
 /// Directories beside the trust store.
-pub(super) const KEPT: &[&str] = &["hosts"];
+pub(super) const KEPT: &[&str] = &["hosts", "record"];
 
 /// Directories that hold much else, so that to mention them means little.
 const SHARED: &[&str] = &[

@@ -24,6 +24,7 @@
 //! | `hosts.refuse_unasked` | `true` | whether a call is refused about which another agent's hook cannot ask | `true` |
 //! | `hosts.refuse_unwritten` | `true` | whether a call is refused that another agent's hook cannot rewrite | `true` |
 //! | `hosts.pass_allow` | `false` | whether an explicit allow is passed on to another agent, which then does not ask | `false` |
+//! | `exceptions.allow` | `"always"` | the longest exception that a person may make: `"none"`, `"once"`, `"for"` a time, `"always"` | shorter |
 //! | `command.environment` | `"inherit"` | the variables that commands get: all, or those of a list | fewer |
 //!
 //! Durations are texts such as `"500ms"`, `"10s"`, `"2m"`, `"1h"`, or whole numbers of seconds;
@@ -96,6 +97,8 @@ pub struct Settings {
     pub engine: Engine,
     /// `[hosts]`
     pub hosts: Hosts,
+    /// `[exceptions]`
+    pub exceptions: Exceptions,
     /// `[command]`
     pub command: Command,
     #[serde(skip)]
@@ -212,6 +215,43 @@ pub struct Hosts {
 impl Default for Hosts {
     fn default() -> Self {
         Self { refuse_unasked: true, refuse_unwritten: true, pass_allow: false }
+    }
+}
+
+/// Exceptions that a person makes from what hooks say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Exceptions {
+    /// The longest exception that is allowed.
+    pub allow: Excepting,
+}
+
+/// The longest exception that a person may make. The order is from the narrowest to the widest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Excepting {
+    /// None at all.
+    None,
+    /// One for a single call.
+    Once,
+    /// One that ends at a time.
+    For,
+    /// One that lasts until it is revoked.
+    #[default]
+    Always,
+}
+
+impl Excepting {
+    /// All values, the narrowest first.
+    pub const ALL: [Self; 4] = [Self::None, Self::Once, Self::For, Self::Always];
+
+    /// Returns the value as it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Once => "once",
+            Self::For => "for",
+            Self::Always => "always",
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use tollgate_config::diagnostic::Code::{BadPattern, OutOfRange, UnknownField, WrongType};
 use tollgate_config::diagnostic::{Code, Diagnostic};
-use tollgate_config::settings::{Environment, Files, KEYS, Loaded, Otherwise, Settings, schema};
+use tollgate_config::settings::{
+    Environment, Excepting, Files, KEYS, Loaded, Otherwise, Settings, schema,
+};
 use tollgate_config::source::SourceFile;
 use tollgate_core::dialect::Layer;
 
@@ -66,6 +68,9 @@ refuse_unasked = false
 refuse_unwritten = true
 pass_allow = true
 
+[exceptions]
+allow = "once"
+
 [command]
 environment = ["PATH", "HOME"]
 "#;
@@ -92,6 +97,7 @@ fn every_key_is_read_and_shown_with_its_place() {
         (hosts.refuse_unasked, hosts.refuse_unwritten, hosts.pass_allow),
         (false, true, true)
     );
+    assert_eq!(loaded.settings.exceptions.allow, Excepting::Once);
     // A project may make it stricter, and not looser.
     let narrowed = load("", EVERYTHING, "hosts.refuse_unasked = true\nhosts.pass_allow = false\n");
     assert_eq!(narrowed.diagnostics, []);
@@ -149,6 +155,7 @@ fn the_defaults_are_the_documented_ones() {
             "hosts.refuse_unasked = true",
             "hosts.refuse_unwritten = true",
             "hosts.pass_allow = false",
+            "exceptions.allow = \"always\"",
             "command.environment = \"inherit\"",
         ]
     );
@@ -304,6 +311,30 @@ fn a_project_may_widen_nothing() {
 }
 
 #[test]
+fn every_layer_may_shorten_exceptions_and_none_may_lengthen_them() {
+    let set = |value: &str| match value {
+        "" => String::new(),
+        value => format!("[exceptions]\nallow = \"{value}\"\n"),
+    };
+    for (system, user, project, allowed, problems) in [
+        ("", "", "", Excepting::Always, 0),
+        ("none", "", "", Excepting::None, 0),
+        ("none", "always", "", Excepting::None, 1),
+        ("once", "for", "once", Excepting::Once, 1),
+        ("for", "once", "none", Excepting::None, 0),
+        ("", "once", "for", Excepting::Once, 1),
+        ("", "", "none", Excepting::None, 0),
+    ] {
+        let loaded = load(&set(system), &set(user), &set(project));
+        assert_eq!(loaded.settings.exceptions.allow, allowed, "{system} {user} {project}");
+        assert_eq!(loaded.diagnostics.len(), problems, "{system} {user} {project}");
+    }
+    let wrong = user("[exceptions]\nallow = \"onze\"\n");
+    assert_eq!(wrong.diagnostics[0].help.as_deref().unwrap().find("`\"once\"`"), Some(0));
+    assert_eq!(user("[exceptions]\nallow = true\n").diagnostics[0].code, WrongType);
+}
+
+#[test]
 fn a_person_is_free_where_the_machine_is_silent() {
     let wide = "[limits]\nhook = \"10m\"\ncommands = 100\n[http]\nallow = [\"*\"]\n[engine]\nreask = false";
     let loaded = user(wide);
@@ -407,6 +438,7 @@ fn is_within(narrow: &Settings, wide: &Settings) -> bool {
         && narrow.engine.rounds <= wide.engine.rounds
         && narrow.engine.reask >= wide.engine.reask
         && narrow.policy.otherwise >= wide.policy.otherwise
+        && narrow.exceptions.allow <= wide.exceptions.allow
         && wide.mask.fields.iter().all(|field| narrow.mask.fields.contains(field))
         && covered(&wide.http.allow)
         && variables
@@ -423,6 +455,8 @@ fn file() -> impl Strategy<Value = String> {
         any::<bool>().prop_map(|b| {
             format!("policy.otherwise = \"{}\"", if b { "open" } else { "closed" })
         }),
+        proptest::sample::select(Excepting::ALL.to_vec())
+            .prop_map(|it| format!("exceptions.allow = \"{}\"", it.name())),
         hosts.prop_map(|hosts| format!("http.allow = {hosts:?}")),
         names.prop_map(|names| format!("command.environment = {names:?}")),
         Just("command.environment = \"inherit\"".to_owned()),

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::host::Host;
 use super::value::{Bytes, Time};
-use super::{Environment, Otherwise};
+use super::{Environment, Excepting, Otherwise};
 use crate::diagnostic::{Code, Report};
 use crate::names;
 use crate::source::{SourceFile, Span};
@@ -41,6 +41,7 @@ pub(super) struct Written {
     pub(super) refuse_unasked: Option<Set<bool>>,
     pub(super) refuse_unwritten: Option<Set<bool>>,
     pub(super) pass_allow: Option<Set<bool>>,
+    pub(super) excepting: Option<Set<Excepting>>,
     pub(super) environment: Option<Set<Environment>>,
 }
 
@@ -63,6 +64,7 @@ pub(super) const KEYS: &[&str] = &[
     "hosts.refuse_unasked",
     "hosts.refuse_unwritten",
     "hosts.pass_allow",
+    "exceptions.allow",
     "command.environment",
 ];
 
@@ -201,6 +203,7 @@ impl Reader {
             "hosts.refuse_unasked" => self.written.refuse_unasked = self.boolean(key, value),
             "hosts.refuse_unwritten" => self.written.refuse_unwritten = self.boolean(key, value),
             "hosts.pass_allow" => self.written.pass_allow = self.boolean(key, value),
+            "exceptions.allow" => self.written.excepting = self.excepting(key, value),
             "command.environment" => self.written.environment = self.environment(key, value),
             _ => return false,
         }
@@ -317,6 +320,27 @@ impl Reader {
             }
         };
         Some(Set { value: otherwise, span: value.span().into() })
+    }
+
+    fn excepting(&mut self, key: &str, value: &Value<'_>) -> Option<Set<Excepting>> {
+        let text = value.get_ref().as_str();
+        let known = |text| Excepting::ALL.into_iter().find(|known| known.name() == text);
+        if let Some(known) = text.and_then(known) {
+            return Some(Set { value: known, span: value.span().into() });
+        }
+        let wanted = "`\"none\"`, `\"once\"`, `\"for\"` or `\"always\"`";
+        match text {
+            None => self.wrong(key, value, wanted),
+            Some(other) => {
+                let message = format!("`{key}` is `{other}` here");
+                let help = match names::nearest(other, &Excepting::ALL.map(Excepting::name)) {
+                    Some(name) => format!("`\"{name}\"` is probably meant"),
+                    None => format!("it is {wanted}"),
+                };
+                self.complain(Code::OutOfRange, value.span().into(), message, help);
+            }
+        }
+        None
     }
 
     /// A list of texts, each with its place.

@@ -77,6 +77,12 @@ impl Merge<'_> {
             true,
         );
         self.switch("hosts.pass_allow", w.pass_allow.as_ref(), |s| &mut s.hosts.pass_allow, false);
+        self.most(
+            "exceptions.allow",
+            w.excepting.as_ref(),
+            |s| &mut s.exceptions.allow,
+            |excepting| format!("`\"{}\"`", excepting.name()),
+        );
         self.hosts(written);
         self.environment(w.environment.as_ref());
         self.masks(written);
@@ -265,7 +271,8 @@ fn shown_environment(environment: &Environment) -> String {
 
 /// The value of a key as it would be written.
 pub(super) fn shown(settings: &Settings, key: &str) -> String {
-    let Settings { http, limits, polytoken, policy, mask, engine, hosts, command, .. } = settings;
+    let Settings { http, limits, polytoken, policy, mask, engine, hosts, .. } = settings;
+    let Settings { exceptions, command, .. } = settings;
     let text = |shown: String| format!("\"{shown}\"");
     let plain = |shown: String| shown.trim_matches('`').to_owned();
     match key {
@@ -286,6 +293,7 @@ pub(super) fn shown(settings: &Settings, key: &str) -> String {
         "hosts.refuse_unasked" => hosts.refuse_unasked.to_string(),
         "hosts.refuse_unwritten" => hosts.refuse_unwritten.to_string(),
         "hosts.pass_allow" => hosts.pass_allow.to_string(),
+        "exceptions.allow" => text(exceptions.allow.name().to_owned()),
         "command.environment" => plain(shown_environment(&command.environment)),
         _ => String::new(),
     }

@@ -20,6 +20,8 @@ pub struct ConfigFile {
     pub engine: Option<EngineTable>,
     /// Other agents, which call Tollgate as their hook.
     pub hosts: Option<HostsTable>,
+    /// Exceptions that a person makes from what hooks say.
+    pub exceptions: Option<ExceptionsTable>,
     /// Commands.
     pub command: Option<CommandTable>,
 }
@@ -100,6 +102,14 @@ pub struct HostsTable {
     pub pass_allow: Option<bool>,
 }
 
+/// `[exceptions]`
+#[derive(Debug, Clone, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ExceptionsTable {
+    /// The longest exception that a person may make. Default: always.
+    pub allow: Option<ExceptingValue>,
+}
+
 /// `[command]`
 #[derive(Debug, Clone, Default, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -136,6 +146,20 @@ pub enum OtherwiseValue {
     Open,
     /// It is denied.
     Closed,
+}
+
+/// The longest exception that a person may make.
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub enum ExceptingValue {
+    /// None at all.
+    None,
+    /// One for a single call.
+    Once,
+    /// One that ends at a time.
+    For,
+    /// One that lasts until it is revoked.
+    Always,
 }
 
 /// The variables that commands get.

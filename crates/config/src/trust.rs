@@ -40,6 +40,7 @@
 
 mod declared;
 mod digest;
+mod executed;
 mod hash;
 mod place;
 mod programs;

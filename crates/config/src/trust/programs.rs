@@ -1,5 +1,6 @@
 //! What the words of a command say about the files it needs.
 
+use super::executed::program;
 use super::words::{Command, HOLE, Hole, Word};
 
 /// The paths that a word may mean, and what that depends on.
@@ -31,7 +32,7 @@ pub(super) fn readings(word: &Word) -> Vec<(String, Option<String>)> {
 }
 
 /// Programs that stand before the program that is meant.
-const WRAPPERS: &[&str] =
+pub(super) const WRAPPERS: &[&str] =
     &["env", "exec", "command", "nohup", "nice", "sudo", "timeout", "time", "setsid", "xargs"];
 
 /// Programs that run what further files of the project say.
@@ -87,7 +88,7 @@ const RUNNERS: &[&str] = &[
 ];
 
 /// Interpreters, and the options with which they run something else than a file.
-const INTERPRETERS: &[(&str, &[&str])] = &[
+pub(super) const INTERPRETERS: &[(&str, &[&str])] = &[
     ("python", &["-m", "-c"]),
     ("node", &["-e", "--eval", "-p", "--print", "--import", "--require", "-r"]),
     ("ruby", &["-e", "-r"]),
@@ -109,17 +110,8 @@ pub(super) fn runs(command: &Command, programs: &[&str]) -> bool {
 
 /// Why a command reads more of the project than its words name, if it does.
 pub(super) fn further_files(command: &Command) -> Option<String> {
-    let (_, words) = command.parts();
-    let mut words = words.into_iter().peekable();
     // `env X=1 timeout 5 make`: what is before the program does not matter.
-    while words.next_if(|word| WRAPPERS.contains(&word.base_name())).is_some() {
-        let belongs = |word: &&Word| {
-            let is_number = word.text.starts_with(|c: char| c.is_ascii_digit());
-            word.text.starts_with('-') || word.assignment().is_some() || is_number
-        };
-        while words.next_if(belongs).is_some() {}
-    }
-    let program = words.next()?;
+    let (program, words) = program(command)?;
     let name = program.base_name();
     if RUNNERS.contains(&name) {
         return Some(format!("`{name}` reads further files"));
@@ -134,6 +126,7 @@ pub(super) fn further_files(command: &Command) -> Option<String> {
         word == option || (word.starts_with('-') && is_cluster)
     };
     let found = words
+        .into_iter()
         .take_while(|word| word.text.starts_with('-'))
         .find_map(|word| options.iter().find(|option| matches(&word.text, option)))?;
     Some(format!("`{name} {found}` runs what is in no file, or in files it finds itself"))

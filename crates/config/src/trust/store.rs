@@ -10,9 +10,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
+use super::hash;
 use super::place::Place;
 use super::seal::Seal;
-use super::survey::{Pin, PinKind, Survey};
+use super::survey::{LARGEST, Pin, PinKind, Survey};
 use super::{Change, ChangeKind, TrustState};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{SourceFile, Span};
@@ -332,6 +333,8 @@ fn content_of(place: &Place, bytes: Option<Vec<u8>>) -> Result<Content, StoreErr
 fn changes(trusted: &[Pin], survey: &Survey) -> Vec<Change> {
     let mut before: BTreeMap<(PinKind, &str), &Pin> =
         trusted.iter().map(|pin| ((pin.kind, pin.path.as_str()), pin)).collect();
+    let hook_files = |pin: &&Pin| pin.kind == PinKind::HookFile;
+    let same_hook_files = trusted.iter().filter(hook_files).eq(survey.pins().filter(hook_files));
     let mut changes = Vec::new();
     let mut add = |pin: &Pin, what, old, new| {
         changes.push(Change { kind: pin.kind, path: pin.path.clone(), what, old, new });
@@ -349,7 +352,14 @@ fn changes(trusted: &[Pin], survey: &Survey) -> Vec<Change> {
         }
     }
     for pin in before.into_values() {
-        add(pin, ChangeKind::Deleted, Some(pin.hash), None);
+        // Earlier versions pinned words that are not executed. Such a file is there, and is not
+        // what the same hook files run.
+        let is_data = pin.kind == PinKind::Script
+            && same_hook_files
+            && hash::Content::of(&survey.root().join(&pin.path), LARGEST).is_ok();
+        if !is_data {
+            add(pin, ChangeKind::Deleted, Some(pin.hash), None);
+        }
     }
     changes
 }

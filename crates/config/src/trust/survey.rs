@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::declared;
 use super::digest::Digest;
+use super::executed::Roles;
 use super::hash::{Content, Hash, Unhashed};
 use super::programs::{further_files, readings, runs};
 use super::words::{Line, Word};
@@ -352,9 +353,11 @@ impl Survey {
             bases: vec![self.place_of(&command.cwd), self.root.clone()],
             reasons: Vec::new(),
             pinned: 0,
+            only_reads: true,
         };
-        self.text(file, &command.text, &mut look, 0);
-        if look.pinned == 0 {
+        self.text(file, &command.text, &mut look, (0, false));
+        // What only reads and prints is in the hook file as a whole.
+        if look.pinned == 0 && !look.only_reads {
             look.reasons.push("no word of it is a file of the project".to_owned());
         }
         look.reasons.dedup();
@@ -364,24 +367,30 @@ impl Survey {
     }
 
     /// Pins what a text names; `look` collects what was found.
-    fn text(&mut self, file: &str, text: &str, look: &mut Look, depth: usize) {
+    fn text(&mut self, file: &str, text: &str, look: &mut Look, (depth, may_run): (usize, bool)) {
         const DEEPEST: usize = 3;
         let line = Line::parse(text);
+        let roles = Roles::of(&line, may_run);
+        look.only_reads &= roles.only_reads;
+        let within = (depth + 1, roles.may_run());
         for command in &line.commands {
             let changes_directory = runs(command, &["cd", "pushd"]);
             for word in &command.words {
+                if roles.is_data(command, word) {
+                    continue;
+                }
                 self.word(file, word, changes_directory, look);
                 // A word with spaces may be a script: `bash -c 'a && b'`.
                 let is_script = word.text.contains([' ', '\n', ';', '\t']);
                 if is_script && depth < DEEPEST {
-                    self.text(file, &word.text, look, depth + 1);
+                    self.text(file, &word.text, look, within);
                 }
             }
             look.reasons.extend(further_files(command));
         }
         if depth < DEEPEST {
             for document in &line.documents {
-                self.text(file, document, look, depth + 1);
+                self.text(file, document, look, within);
             }
         }
     }
@@ -429,6 +438,8 @@ struct Look {
     bases: Vec<PathBuf>,
     reasons: Vec<String>,
     pinned: usize,
+    /// True if none of its programs runs anything that its words name.
+    only_reads: bool,
 }
 
 /// Why a file was not pinned.

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tollgate_hosts::Host;
-use tollgate_install::{CommandLine, Configured, Found, Installed, Surroundings, find};
+use tollgate_install::{CommandLine, Configured, Found, Installed, Layer, Surroundings, find};
 
 use crate::exit::Exit;
-use crate::install::{surroundings, uncovered};
+use crate::install::{self, surroundings, uncovered};
 use crate::out::{Out, styles};
 use crate::place::shown;
 use crate::problem::Problem;
@@ -162,6 +162,19 @@ impl Patient {
     }
 }
 
+/// The command that puts an installation right, in a sentence. A bare name stays one.
+fn again(found: &Found, installed: &Installed) -> String {
+    let mut programs = installed.commands.iter().filter_map(|it| it.program.as_deref());
+    let bare = programs.find(|it| !it.contains('/'));
+    let layer = match installed.layer {
+        Layer::Project => " --project",
+        Layer::User => "",
+    };
+    let usual = installed.layer == Layer::Project && bare == Some(install::NAME);
+    let program = bare.filter(|_| !usual).map(|it| format!(" --program {it}")).unwrap_or_default();
+    format!("`tollgate install {}{layer}{program}` puts it right", found.target.name)
+}
+
 impl LayerReport {
     fn is_of_interest(&self) -> bool {
         self.installed || !self.problems.is_empty()
@@ -189,14 +202,7 @@ impl LayerReport {
             return report;
         }
         report.tools_not_covered.clone_from(&installed.uncovered);
-        // Who has it by its bare name wants it so.
-        let mut programs = installed.commands.iter().filter_map(|it| it.program.as_deref());
-        let bare = programs.find(|it| !it.contains('/'));
-        let bare = bare.map(|it| format!(" --program {it}")).unwrap_or_default();
-        let again = format!(
-            "`tollgate install {} --{}{bare}` puts it right",
-            found.target.name, installed.layer
-        );
+        let again = again(found, installed);
         // Wherever it stands, it is for all layers.
         for (path, setting) in found.layers.iter().flat_map(|layer| &layer.switched_off) {
             report.problems.push(format!("{} turns hooks off: `{setting}`", shown(path)));

@@ -1,12 +1,13 @@
 //! `tollgate init`
 
-use std::fs::{self, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use serde::Serialize;
+use tollgate_config::layers::Places;
 use tollgate_config::load::survey;
 use tollgate_config::trust::{Store, TrustState};
 use tollgate_core::Dialect;
@@ -17,11 +18,12 @@ use crate::out::{Out, styles};
 use crate::place::{Project, shown};
 use crate::problem::Problem;
 
-/// Put a starter set of hooks, with tests, into a project. Overwrites nothing
+/// Write a starter set of hooks, with tests, for a project or for yourself. Overwrites nothing
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tollgate init                          # guards in Markdown, and a policy
+  tollgate init                          # guards in Markdown, and a policy, for this project
+  tollgate init --user                   # for all your projects; in force without `tollgate trust`
   tollgate init --dialect hooks-json     # .agents/hooks.json, for Antigravity
   tollgate init --dialect harness --guard budget --guard network-guard")]
 pub(crate) struct Args {
@@ -31,6 +33,9 @@ pub(crate) struct Args {
     /// Which of the guards that come with Tollgate; may be given several times
     #[arg(long, value_name = "NAME", value_parser = guard_parser())]
     guard: Vec<String>,
+    /// For all your projects, in `$XDG_CONFIG_HOME/tollgate`
+    #[arg(long, conflicts_with = "directory")]
+    user: bool,
     #[command(flatten)]
     project: Project,
     /// Print one object
@@ -55,9 +60,10 @@ fn guard_parser() -> clap::builder::PossibleValuesParser {
 }
 
 /// A file to write.
-struct Starter {
-    path: PathBuf,
-    text: &'static str,
+pub(crate) struct Starter {
+    /// From the directory of the project or of the person.
+    pub(crate) path: PathBuf,
+    pub(crate) text: &'static str,
     /// Whether it is a program.
     runs: bool,
 }
@@ -74,18 +80,23 @@ impl Starter {
 
 #[derive(Serialize)]
 struct Report {
-    project: PathBuf,
+    /// The project, or the person's directory.
+    #[serde(rename = "project")]
+    base: PathBuf,
     written: Vec<PathBuf>,
     /// What was there already, and is as it was.
     kept: Vec<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
-    let project = args.project.directory()?;
-    let starters = starters(args)?;
-    let mut report = Report { project: project.clone(), written: Vec::new(), kept: Vec::new() };
+    let (base, starters) = if args.user {
+        (user_directory()?, user_starters(args)?)
+    } else {
+        (args.project.directory()?, starters(args)?)
+    };
+    let mut report = Report { base: base.clone(), written: Vec::new(), kept: Vec::new() };
     for starter in &starters {
-        let path = project.join(&starter.path);
+        let path = base.join(&starter.path);
         match write(&path, starter) {
             Ok(true) => report.written.push(path),
             Ok(false) => report.kept.push(path),
@@ -109,8 +120,64 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
             shown(path)
         ));
     }
-    next(is_trusted(args), starters.iter().any(|starter| starter.runs), out);
+    if args.user {
+        next_for_user(out);
+    } else {
+        next(is_trusted(args), starters.iter().any(|starter| starter.runs), out);
+    }
     Ok(Exit::Fine)
+}
+
+/// Returns the person's directory of hooks.
+pub(crate) fn user_directory() -> Result<PathBuf, Problem> {
+    Places::of_this_process(None).user.ok_or_else(|| {
+        Problem::new("there is no home directory").help("set HOME to the path of yours")
+    })
+}
+
+/// The starter set of a person: the files below their directory.
+fn user_starters(args: &Args) -> Result<Vec<Starter>, Problem> {
+    let other = args.dialect.iter().find(|it| !matches!(it, Dialect::Harness | Dialect::Native));
+    if let Some(dialect) = other {
+        return Err(Problem::new(format!("the starter for {dialect} is for projects"))
+            .help("leave `--user` out, or `--dialect`"));
+    }
+    Ok(starters(args)?.into_iter().map(below_own).collect())
+}
+
+/// The starter set that `setup` writes for a person.
+pub(crate) fn user_set() -> Vec<Starter> {
+    let guards = guards::STARTER.iter().filter_map(|name| guards::named(name)).map(of_guard);
+    guards.chain(policies()).map(below_own).collect()
+}
+
+/// A starter whose path begins below Tollgate's own directory.
+fn below_own(starter: Starter) -> Starter {
+    let path = starter.path.strip_prefix(".tollgate").unwrap_or(&starter.path).to_owned();
+    Starter { path, ..starter }
+}
+
+fn of_guard(guard: &guards::Guard) -> Starter {
+    Starter::new(&format!(".tollgate/hooks/{}", guard.file_name()), guard.text)
+}
+
+fn policies() -> [Starter; 2] {
+    [
+        Starter::new(".tollgate/policy.star", include_str!("init/policy.star")),
+        Starter::new(".tollgate/policy.cases.json", include_str!("init/policy.cases.json")),
+    ]
+}
+
+/// Says what to do after the person's own set was written. It needs no trust.
+fn next_for_user(out: &mut Out) {
+    out.line("");
+    out.line(format!("{0}What next{0:#}", styles::HEADING));
+    for (command, what) in [
+        ("tollgate list", "shows what is in force"),
+        ("tollgate setup", "makes the agents on this machine ask these hooks"),
+    ] {
+        out.line(format!("  {command:<15} {what}"));
+    }
 }
 
 /// Whether what is there now is trusted already.
@@ -164,14 +231,9 @@ fn starters(args: &Args) -> Result<Vec<Starter>, Problem> {
                 let own: Vec<&str> = args.guard.iter().map(String::as_str).collect();
                 let names = if own.is_empty() { guards::STARTER } else { &own };
                 let guards = names.iter().filter_map(|name| guards::named(name));
-                starters.extend(guards.map(|guard| {
-                    Starter::new(&format!(".tollgate/hooks/{}", guard.file_name()), guard.text)
-                }));
+                starters.extend(guards.map(of_guard));
             }
-            Dialect::Native => starters.extend([
-                Starter::new(".tollgate/policy.star", include_str!("init/policy.star")),
-                Starter::new(".tollgate/policy.cases.json", include_str!("init/policy.cases.json")),
-            ]),
+            Dialect::Native => starters.extend(policies()),
             Dialect::HooksJson => starters.extend([
                 Starter::new(".agents/hooks.json", include_str!("init/antigravity.json")),
                 Starter::program(".agents/guard.sh", include_str!("init/antigravity.sh")),
@@ -197,12 +259,13 @@ fn starters(args: &Args) -> Result<Vec<Starter>, Problem> {
 }
 
 /// Writes a file where there is none. Says whether it did.
-fn write(path: &Path, starter: &Starter) -> std::io::Result<bool> {
+pub(crate) fn write(path: &Path, starter: &Starter) -> std::io::Result<bool> {
     if path.symlink_metadata().is_ok() {
         return Ok(false);
     }
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        // Never writable by a group, whatever the umask is: a guard in such a directory is not in force.
+        DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
     }
     let mode = if starter.runs { 0o755 } else { 0o644 };
     match OpenOptions::new().write(true).create_new(true).mode(mode).open(path) {

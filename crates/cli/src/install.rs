@@ -9,7 +9,7 @@ use tollgate_config::layers::Places;
 use tollgate_config::load::survey;
 use tollgate_config::trust::{Store, TrustState};
 use tollgate_install::{
-    self as installer, Applied, Layer, Plan, Registration, Surroundings, Target,
+    self as installer, Applied, Layer, Missing, Plan, Registration, Surroundings, Target,
 };
 
 use crate::exit::Exit;
@@ -21,15 +21,15 @@ use crate::problem::Problem;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tollgate install claude                # for everybody who works on this project
-  tollgate install codex --user          # for everything you do on this machine
-  tollgate install gemini --dry-run      # what would be changed
+  tollgate install codex                 # in your own configuration, for all projects
+  tollgate install claude --project      # in the project's, for everybody who works on it
+  tollgate install claude --project --missing warn
+  tollgate install gemini --dry-run      # shows what would be changed
   tollgate install antigravity --all-tools
-  tollgate install claude --program tollgate    # for a project that is worked on on several machines
 
-What else is in a file stays as it is, to the byte, and what was in it is kept beside it. A file that
-cannot be read is not touched. `tollgate doctor` tells whether it holds; `tollgate uninstall HOST`
-takes it out again.
+The rest of a file stays as it is, byte for byte, and a copy of the file is kept beside it. A file that
+cannot be parsed is not touched. `tollgate doctor` tells whether the agent is guarded; `tollgate uninstall
+HOST` takes Tollgate out again.
 
 Exit codes: 0 done, or nothing to do; 1 a problem.")]
 pub(crate) struct InstallArgs {
@@ -39,10 +39,30 @@ pub(crate) struct InstallArgs {
     /// about each call that no hook has an opinion about)
     #[arg(long)]
     all_tools: bool,
-    /// The program that is written: a path, or a bare name to be found on the PATH of whoever runs the agent
-    /// [default: the whole path of this one]
+    /// The program that is written: a path, or a bare name that is looked up on the PATH
+    /// [default: the path of this program; with --project, `tollgate`]
     #[arg(long, value_name = "NAME")]
     program: Option<PathBuf>,
+    /// What a colleague without Tollgate gets: a warning and no guards, or a refusal of every call
+    /// [default: what is configured, else refuse]
+    #[arg(long, value_name = "HOW", value_enum, requires = "project")]
+    missing: Option<HowMissing>,
+}
+
+/// What happens where the program is missing, as an argument.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum HowMissing {
+    Warn,
+    Refuse,
+}
+
+impl From<HowMissing> for Missing {
+    fn from(how: HowMissing) -> Self {
+        match how {
+            HowMissing::Warn => Self::Warn,
+            HowMissing::Refuse => Self::Refuse,
+        }
+    }
 }
 
 /// Take Tollgate out of another agent's configuration again
@@ -50,7 +70,7 @@ pub(crate) struct InstallArgs {
 #[command(after_help = "\
 Examples:
   tollgate uninstall claude
-  tollgate uninstall codex --user --dry-run
+  tollgate uninstall codex --project --dry-run
 
 Exit codes: 0 done, or nothing to do; 1 a problem.")]
 pub(crate) struct UninstallArgs {
@@ -77,10 +97,11 @@ struct Common {
     /// The agent
     #[arg(value_parser = target_parser())]
     host: &'static Target,
-    /// In your own configuration, for all projects
+    /// In your own configuration, for all projects [default]
     #[arg(long)]
     user: bool,
-    /// In the project's, for everybody who works on it [default, in the project around the current directory]
+    /// In the project's configuration, for everybody who works on it [default DIR: the project around the current
+    /// directory]
     #[arg(
         long,
         value_name = "DIR",
@@ -128,18 +149,19 @@ pub(crate) fn install(args: &InstallArgs, out: &mut Out) -> Result<Exit, Problem
     let mut needs: Vec<_> = host.needs(layer).into_iter().map(str::to_owned).collect();
     match &args.program {
         Some(program) => here.program.clone_from(program),
-        // What is written for everybody is of this machine. It is the surest, and closed where it is missing.
-        None if layer == Layer::Project => needs.push(format!(
-            "this names {}, so who has Tollgate elsewhere has every call refused: `tollgate install {} --program \
-             tollgate` writes the bare name, for each to find on their own PATH",
-            here.program.display(),
-            host.name
-        )),
+        // Colleagues have it elsewhere.
+        None if layer == Layer::Project => here.program = NAME.into(),
         None => {}
     }
     let mut events = installer::registrations(host)?;
     if args.all_tools {
         events = events.into_iter().map(Registration::for_all_tools).collect();
+    }
+    if let Some(missing) = args.missing {
+        events = events.into_iter().map(|it| it.with_missing(missing.into())).collect();
+    }
+    if layer == Layer::Project {
+        needs.push(for_colleagues(args, host, &here));
     }
     let plan = installer::install_for(host, layer, &here, &events)?;
     args.common.carry_out(&plan, layer, &here, Some(needs), out)
@@ -149,6 +171,25 @@ pub(crate) fn uninstall(args: &UninstallArgs, out: &mut Out) -> Result<Exit, Pro
     let (layer, here) = args.common.place()?;
     let plan = installer::uninstall(args.common.host, layer, &here)?;
     args.common.carry_out(&plan, layer, &here, None, out)
+}
+
+/// The program's bare name.
+pub(crate) const NAME: &str = "tollgate";
+
+/// Says what colleagues need, and what they get without it.
+fn for_colleagues(args: &InstallArgs, host: &Target, here: &Surroundings) -> String {
+    let program = here.program.display();
+    let place = if here.program.is_absolute() { "at" } else { "on the PATH as" };
+    let without = format!("anyone without Tollgate {place} `{program}`");
+    match args.missing {
+        Some(HowMissing::Warn) => format!("{without} works without guards, and gets a warning"),
+        Some(HowMissing::Refuse) => format!("{without} will have every call refused"),
+        None => format!(
+            "{without} will have every call refused, unless a warning was chosen before: `tollgate install {} \
+             --project --missing warn` lets calls pass with a warning",
+            host.name
+        ),
+    }
 }
 
 /// Whether the project is trusted as it is.
@@ -190,7 +231,7 @@ pub(crate) fn uncovered(tools: &[&'static str]) -> Option<String> {
 
 impl Common {
     fn place(&self) -> Result<(Layer, Surroundings), Problem> {
-        let layer = if self.user { Layer::User } else { Layer::Project };
+        let layer = if self.project.is_some() { Layer::Project } else { Layer::User };
         // Without a directory it is the one around the current one.
         let named = self.project.clone().filter(|project| !project.as_os_str().is_empty());
         Ok((layer, surroundings(named)?))
@@ -243,7 +284,7 @@ impl Common {
             out.line(format!("{0}still to do:{0:#} {need}", styles::WARNING));
         }
         if puts_in && !self.dry_run {
-            out.hint("`tollgate doctor` tells whether it holds");
+            out.hint("`tollgate doctor` tells whether it is guarded");
         }
         Ok(Exit::Fine)
     }

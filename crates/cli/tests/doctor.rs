@@ -28,7 +28,7 @@ impl Place {
     /// With Tollgate in the project's configuration of an agent.
     fn with(host: &str) -> Self {
         let place = Self::new();
-        place.run(&["install", host]);
+        place.run(&["install", host, "--project", "--program", TOLLGATE]);
         place
     }
 
@@ -106,7 +106,7 @@ fn an_entry_that_was_made_weaker_does_not_hold() {
         });
         let said = place.fails(why);
         assert!(said.contains("Claude Code  does not hold"), "{said}");
-        place.run(&["install", "claude"]);
+        place.run(&["install", "claude", "--project", "--program", TOLLGATE]);
         place.holds();
     }
 }
@@ -209,7 +209,7 @@ fn another_hook_that_undoes_no_refusal_is_a_note() {
     let theirs =
         r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "approve"}]}]}}"#;
     place.write("project/.qwen/settings.json", theirs);
-    place.run(&["install", "qwen"]);
+    place.run(&["install", "qwen", "--project", "--program", TOLLGATE]);
     let said = place.holds();
     assert!(said.contains("note: another hook at PreToolUse"), "{said}");
     assert!(said.contains("a refusal holds"), "{said}");
@@ -243,36 +243,114 @@ fn install_says_that_a_project_has_to_be_trusted_again() {
     place.write("project/.claude/settings.json", theirs);
     let trusted = place.run(&["trust", "--yes"]);
     assert_eq!(trusted.0, Some(0), "{trusted:?}");
-    let (_, said) = place.run(&["install", "claude"]);
+    let (_, said) = place.run(&["install", "claude", "--project"]);
     assert!(said.contains("trust it again, `tollgate trust`"), "{said}");
     place.run(&["trust", "--yes"]);
-    let (_, said) = place.run(&["uninstall", "claude"]);
+    let (_, said) = place.run(&["uninstall", "claude", "--project"]);
     assert!(said.contains("trust it again, `tollgate trust`"), "{said}");
     // A project that nobody has trusted has nothing to trust again.
     place.run(&["trust", "--revoke"]);
-    let (_, said) = place.run(&["install", "claude"]);
+    let (_, said) = place.run(&["install", "claude", "--project"]);
     assert!(!said.contains("trust it again"), "{said}");
 }
 
 #[test]
-fn a_project_may_name_the_program_by_its_bare_name() {
+fn a_project_names_the_program_by_its_bare_name() {
     let place = Place::new();
-    let (_, said) = place.run(&["install", "claude"]);
-    assert!(said.contains("--program tollgate"), "{said}");
-    let (code, said) = place.run(&["install", "claude", "--program", "tollgate"]);
+    let (code, said) = place.run(&["install", "claude", "--project"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(!said.contains("--program"), "{said}");
+    assert!(said.contains("anyone without Tollgate on the PATH as `tollgate`"), "{said}");
+    assert!(said.contains("every call refused"), "{said}");
     let settings = fs::read_to_string(place.path("project/.claude/settings.json")).unwrap();
     assert!(settings.contains("\"command\": \"tollgate\""), "{settings}");
     let said = place.fails("the program is not there: `tollgate`");
-    assert!(
-        said.contains("`tollgate install claude --project --program tollgate` puts it right"),
-        "{said}"
-    );
-    let (code, said) = place.run(&["install", "claude", "--program", "a b"]);
-    assert_eq!(code, Some(1), "{said}");
-    place.run(&["uninstall", "claude"]);
+    assert!(said.contains("`tollgate install claude --project` puts it right"), "{said}");
+    place.run(&["uninstall", "claude", "--project"]);
     assert!(!place.path("project/.claude").exists());
+}
+
+#[test]
+fn a_colleague_without_tollgate_can_have_a_warning() {
+    for (host, file) in [
+        ("claude", ".claude/settings.json"),
+        ("gemini", ".gemini/settings.json"),
+        ("cline", ".clinerules/hooks"),
+        ("opencode", ".opencode/plugin/tollgate.js"),
+        ("antigravity", ".agents/hooks.json"),
+        ("polytoken", ".polytoken/hooks.json"),
+    ] {
+        let place = Place::new();
+        let install = |how: &str| {
+            place.run(&["install", host, "--project", "--program", TOLLGATE, "--missing", how])
+        };
+        let (code, said) = install("warn");
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("works without guards, and gets a warning"), "{said}");
+        place.holds();
+        // What is chosen stays until something else is chosen.
+        let (_, said) = place.run(&["install", host, "--project", "--program", TOLLGATE]);
+        assert!(said.contains("installed already"), "{host}: {said}");
+        let (_, said) = place.run(&["check"]);
+        assert!(!said.contains("TG"), "Tollgate is no hook of itself under {host}: {said}");
+        let (_, said) = install("refuse");
+        assert!(
+            said.contains("asks Tollgate now") && said.contains("every call refused"),
+            "{said}"
+        );
+        place.holds();
+        place.run(&["uninstall", host, "--project"]);
+        assert!(!place.path("project").join(file).exists(), "{host}");
+    }
+}
+
+#[test]
+fn install_is_for_the_person_unless_told_otherwise() {
+    let place = Place::new();
+    let (code, said) = place.run(&["install", "claude"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!place.path("project/.claude").exists(), "{said}");
+    let settings = fs::read_to_string(place.path("home/.claude/settings.json")).unwrap();
+    assert!(settings.contains(TOLLGATE), "{settings}");
+    let (_, said) = place.run(&["uninstall", "claude"]);
+    assert!(said.contains("no longer asks Tollgate"), "{said}");
+    assert!(!place.path("home/.claude").exists());
+    // Wrong uses change nothing.
+    for (arguments, why) in [
+        (&["install", "claude", "--missing", "warn"][..], "--project"),
+        (&["install", "claude", "--project", "--missing", "maybe"], "invalid value"),
+        (&["install", "claude", "--project", "--user"], "cannot be used with"),
+        (&["install", "kimi", "--project"], "no hooks in a project configuration"),
+        (&["install", "claude", "--program", "a b"], "cannot be written into a configuration"),
+    ] {
+        let (code, said) = place.run(arguments);
+        assert_eq!(code, Some(1), "{arguments:?}: {said}");
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+    assert_eq!(fs::read_dir(place.path("home")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_person_has_a_starter_set_for_all_projects() {
+    let place = Place::new();
+    let (code, said) = place.run(&["init", "--user"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(place.path("home/.config/tollgate/hooks/command-guard.md").is_file(), "{said}");
+    assert!(place.path("home/.config/tollgate/policy.star").is_file(), "{said}");
+    assert!(!place.path("project/.tollgate").exists());
+    let (_, said) = place.run(&["list"]);
+    assert!(said.contains("git-guard") && !said.contains("Not trusted"), "{said}");
+    place.edit("home/.config/tollgate/policy.star", |text| format!("# mine\n{text}"));
+    let (_, said) = place.run(&["init", "--user", "--guard", "budget"]);
+    assert!(said.contains("budget.md"), "{said}");
+    let (_, said) = place.run(&["init", "--user"]);
+    assert!(said.contains("kept") && !said.contains("written"), "{said}");
+    let policy = fs::read_to_string(place.path("home/.config/tollgate/policy.star")).unwrap();
+    assert!(policy.starts_with("# mine"));
+    let (code, said) = place.run(&["init", "--user", "--dialect", "polytoken"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("is for projects"), "{said}");
+    let (code, _) = place.run(&["init", "--user", "--project", "."]);
+    assert_eq!(code, Some(1));
 }
 
 #[test]

@@ -17,6 +17,8 @@ struct Place {
     directory: TempDir,
 }
 
+const TOLLGATE: &str = env!("CARGO_BIN_EXE_tollgate");
+
 const POLICY: &str = r#"policy.deny("run_command", when = lambda args: "rm" in args["CommandLine"], reason = "no rm here")"#;
 
 impl Place {
@@ -516,7 +518,8 @@ fn tollgate_is_no_hook_of_itself() {
         [("antigravity", ".agents/hooks.json"), ("polytoken", ".polytoken/hooks.json")]
     {
         let place = Place::new();
-        let installed = run(place.tollgate().args(["install", host]), b"");
+        let installed =
+            run(place.tollgate().args(["install", host, "--project", "--program", TOLLGATE]), b"");
         assert!(installed.status.success() && place.path("project").join(file).is_file());
         silent(&claude(&place, &place.ls()));
         assert_eq!(refused(&claude(&place, &place.rm())), "no rm here");
@@ -538,7 +541,7 @@ fn tollgate_is_no_hook_of_itself() {
         let shown = String::from_utf8_lossy(&doctor.stdout).into_owned();
         assert!(doctor.status.success() && shown.contains("refuses a canary call"), "{shown}");
         assert_eq!(shown.contains("not asked about view_file"), host == "antigravity", "{shown}");
-        let removed = place.person(&["uninstall", host]);
+        let removed = place.person(&["uninstall", host, "--project"]);
         assert!(removed.status.success() && !place.path("project").join(file).exists());
     }
 }

@@ -33,16 +33,21 @@ pub static HOST: Host = Host {
 };
 
 const PLUGIN: &str = include_str!("opencode/plugin.js");
+const REFUSES: &str = "const MISSING = \"refuse\"";
+const WARNS: &str = "const MISSING = \"warn\"";
 const COMMAND: &str = r#"["tollgate", "hook", "opencode"]"#;
 
-/// The plugin, with the command that it asks: the program and its arguments.
+/// Returns the plugin, with the command that it asks: the program and its arguments. With `warns`, a missing program
+/// gives a warning, once, instead of refusals.
 ///
 /// ```
-/// let plugin = tollgate_hosts::opencode::plugin(&["/opt/my tools/tollgate", "hook", "opencode"]);
+/// let command = ["/opt/my tools/tollgate", "hook", "opencode"];
+/// let plugin = tollgate_hosts::opencode::plugin(&command, false);
 /// assert!(plugin.contains(r#"const COMMAND = ["/opt/my tools/tollgate","hook","opencode"]"#));
 /// ```
-pub fn plugin(command: &[&str]) -> String {
-    PLUGIN.replacen(COMMAND, &Value::from(command).to_string(), 1)
+pub fn plugin(command: &[&str], warns: bool) -> String {
+    let plugin = PLUGIN.replacen(COMMAND, &Value::from(command).to_string(), 1);
+    if warns { plugin.replacen(REFUSES, WARNS, 1) } else { plugin }
 }
 
 /// Its events, as the plugin tells them. It has all of them as soon as it is there.

@@ -8,7 +8,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use tollgate_hosts::HostEvent;
+use tollgate_core::Kind;
+use tollgate_hosts::{HostEvent, Reply};
 
 use crate::InstallError;
 use crate::target::{Refusing, Start, Target};
@@ -44,6 +45,25 @@ const SILENT: &str = "exec 3>&1; e=$({ o=$(\"$0\" \"$@\" 3>&-); s=$?; \
      case $s in 0|2) printf %s \"$o\" >&3; exit $s;; esac; } 2>&1); s=$?; \
      [ $s = 2 ] && printf \"%s\\n\" \"$e\" >&2; exit $s";
 
+/// Precedes the call where a missing program gives a warning instead of a refusal. Parameters: what to print, the
+/// error to print, and the program; then the command that runs where the program is found.
+const WARNING: &str = "command -v \"$2\" >/dev/null 2>&1 || \
+     { printf %s \"$0\"; printf %s \"$1\" >&2; exit 0; }; shift 2; exec \"$@\"";
+
+/// The text of that warning.
+pub(crate) const NOT_HERE: &str = "Tollgate is not on the PATH of this machine, so the guards of this project do not run. \
+     Install it, or ask whoever maintains this project.";
+
+/// What happens where the program is missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// Every gate refuses.
+    #[default]
+    Refuse,
+    /// Calls go on without guards, and the host shows a warning as far as it can.
+    Warn,
+}
+
 /// An event that Tollgate is registered for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registration {
@@ -53,23 +73,32 @@ pub struct Registration {
     pub gate: bool,
     /// Whether it is for every tool, also where Tollgate would leave some out of its own accord.
     pub all_tools: bool,
+    /// What happens where the program is missing. None keeps what is configured, and refuses where nothing is.
+    pub missing: Option<Missing>,
 }
 
 impl Registration {
     /// An event at which a failure has to refuse.
     pub const fn gate(event: &'static str) -> Self {
-        Self { event, gate: true, all_tools: false }
+        Self { event, gate: true, all_tools: false, missing: None }
     }
 
     /// An event at which a failure has to be silent.
     pub const fn tells(event: &'static str) -> Self {
-        Self { event, gate: false, all_tools: false }
+        Self { event, gate: false, all_tools: false, missing: None }
     }
 
     /// For every tool.
     #[must_use]
     pub const fn for_all_tools(mut self) -> Self {
         self.all_tools = true;
+        self
+    }
+
+    /// Sets what happens where the program is missing.
+    #[must_use]
+    pub const fn with_missing(mut self, missing: Missing) -> Self {
+        self.missing = Some(missing);
         self
     }
 }
@@ -94,6 +123,10 @@ pub(crate) struct Call {
     pub(crate) deadline: u64,
     /// The matcher that the person has written, or that they want.
     pub(crate) matcher: Option<String>,
+    /// What happens where the program is missing.
+    pub(crate) missing: Missing,
+    /// What is printed, and what is printed as an error, where it is missing and that is a warning.
+    pub(crate) warning: (String, String),
     /// What stands between the host's shell and the program: a script, and what it is given besides.
     script: Vec<String>,
 }
@@ -114,12 +147,42 @@ impl Call {
         let arguments = arguments.map(str::to_owned).to_vec();
         let script = script(Some(target), registration);
         let matcher = registration.all_tools.then(|| "*".to_owned());
-        Ok(Self { registration, program, arguments, timeout, deadline, matcher, script })
+        let missing = registration.missing.unwrap_or_default();
+        let warning = warning(target, event);
+        Ok(Self {
+            registration,
+            program,
+            arguments,
+            timeout,
+            deadline,
+            matcher,
+            missing,
+            warning,
+            script,
+        })
     }
 
     /// As one line for a shell.
     pub(crate) fn line(&self) -> String {
-        line(&self.script, &self.program, &self.arguments)
+        let line = line(&self.script, &self.program, &self.arguments);
+        match self.missing {
+            Missing::Refuse => line,
+            Missing::Warn => {
+                let (output, error) = &self.warning;
+                let words = [SHELL, "-c", WARNING, output.as_str(), error, &self.program];
+                let words: Vec<_> = words.into_iter().map(words::quote).collect();
+                format!("{} {line}", words.join(" "))
+            }
+        }
+    }
+
+    /// Keeps what a configured hook does where the program is missing, unless the registration says it.
+    pub(crate) fn keep_missing(&mut self, configured: Option<&CommandLine>) {
+        if let (None, Some(CommandLine::Shell { line, .. })) =
+            (self.registration.missing, configured)
+        {
+            self.missing = missing_in(line);
+        }
     }
 }
 
@@ -187,6 +250,40 @@ fn its_way(target: &Target, event: &str) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
     let (output, error) = (text(&refusal.stdout), text(&refusal.stderr));
     vec![REFUSING_ITS_WAY.to_owned(), refusal.code.to_string(), output, error]
+}
+
+/// Returns what a host prints to go on with an event where the program is missing: the warning, at one kind of event
+/// alone, so that a person does not see it at each call.
+fn warning(target: &Target, event: &str) -> (String, String) {
+    let Some(host) = tollgate_hosts::by_name(target.name) else { return Default::default() };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    let written = |event: &HostEvent, lost: Vec<String>| {
+        let output = host.write(event, &Reply { lost, ..Reply::default() });
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let registered = || host.events.iter().filter(|event| event.registered);
+    let kinds = [Kind::SessionStart, Kind::TurnStart, Kind::ToolPre];
+    let told = kinds.iter().filter_map(|kind| registered().find(|event| event.kind == *kind));
+    let shown = told
+        .clone()
+        .find(|event| written(event, vec![NOT_HERE.to_owned()]) != written(event, Vec::new()));
+    let chosen = shown.or_else(|| told.clone().next());
+    let Some(event) = host.event(event) else { return Default::default() };
+    if chosen != Some(event) {
+        return written(event, Vec::new());
+    }
+    let (output, error) = written(event, vec![NOT_HERE.to_owned()]);
+    // A host that has no form for it may still log what is printed as an error.
+    if shown.is_some() { (output, error) } else { (output, NOT_HERE.to_owned()) }
+}
+
+/// Returns what a line of ours does where the program is missing.
+pub(crate) fn missing_in(line: &str) -> Missing {
+    let words = words::split(line).unwrap_or_default();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [SHELL, "-c", WARNING, ..] => Missing::Warn,
+        _ => Missing::Refuse,
+    }
 }
 
 /// Whether a line is a call of Tollgate for this host: one of ours, of today or of an older form, or the

@@ -79,9 +79,11 @@ fn is_same_call(is: &Value, want: &Value, call: &Call) -> bool {
         return false;
     };
     let Some(at) = want.len().checked_sub(call.arguments.len() + 1) else { return false };
-    if let (Some(is), Some(want)) = (is.get_mut(at), want.get_mut(at)) {
-        is.clear();
-        want.clear();
-    }
+    let Some(program) = is.get(at).cloned() else { return false };
+    let names = |words: &mut Vec<String>, program: &str| {
+        words.iter_mut().filter(|word| *word == program).for_each(String::clear);
+    };
+    names(&mut is, &program);
+    names(&mut want, &call.program);
     is == want
 }

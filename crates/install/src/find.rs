@@ -243,6 +243,9 @@ impl Examination<'_> {
             match hook.command {
                 Some(ref command) if hook.ours => {
                     let mut call = self.call(&hook.event);
+                    if let Some(call) = call.as_mut() {
+                        call.keep_missing(Some(command));
+                    }
                     let is_matched = matches!(
                         place.form,
                         Form::Json(JsonForm { groups: Groups::Matched(_), .. })
@@ -319,7 +322,9 @@ impl Examination<'_> {
         write: impl Fn(&Call, usize) -> String,
     ) -> Configured {
         let folders = scripts::folders(text).unwrap_or_default();
-        let is = |call: Option<Call>| call.is_some_and(|call| write(&call, folders) == text);
+        let is = |call: Option<Call>| {
+            call.is_some_and(|call| write(&scripts::kept(&call, Some(text)), folders) == text)
+        };
         let program = scripts::program(text);
         let as_named = program.as_ref().and_then(|it| self.call_of(Path::new(it), event));
         let mut weaker = Vec::new();

@@ -43,7 +43,7 @@ mod toml;
 mod words;
 
 pub use apply::Applied;
-pub use command::{CommandLine, Registration, closed_line};
+pub use command::{CommandLine, Missing, Registration, closed_line};
 pub use error::InstallError;
 pub use find::{Configured, Found, Installed, Other, examine, find};
 pub use plan::{Edit, Plan, install, install_for, registrations, uninstall};

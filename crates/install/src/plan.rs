@@ -120,7 +120,7 @@ pub fn install_for(
             let document = Document::json(target, form, &path);
             let text = file::read_text(&path)?;
             if let Some(text) = &text {
-                keep_matchers(&document.hooks(text)?, &mut calls);
+                keep_choices(&document.hooks(text)?, &mut calls);
             }
             if let (Groups::Matched(_), Document::Json(settings)) = (form.groups, &document) {
                 let gates = calls.iter().filter(|call| call.registration.gate);
@@ -129,23 +129,34 @@ pub fn install_for(
             }
             document.install(text, &calls)?
         }
-        Form::Entries => {
-            Document::entries(target, &path).install(file::read_text(&path)?, &calls)?
+        Form::Entries | Form::Toml => {
+            let document = match place.form {
+                Form::Entries => Document::entries(target, &path),
+                _ => Document::toml(target, &path),
+            };
+            let text = file::read_text(&path)?;
+            if let Some(text) = &text {
+                keep_choices(&document.hooks(text)?, &mut calls);
+            }
+            document.install(text, &calls)?
         }
         Form::Switches => Vec::new(),
-        Form::Toml => Document::toml(target, &path).install(file::read_text(&path)?, &calls)?,
         Form::Scripts => install_scripts(target, &path, &calls)?,
         Form::Plugin => install_plugin(target, &path, &calls)?,
     };
     Ok(Plan { edits, uncovered })
 }
 
-/// Which tools Tollgate is asked about is the person's to say: what they have written stays.
-fn keep_matchers(hooks: &[Hook], calls: &mut [Call]) {
-    for call in calls.iter_mut().filter(|call| call.matcher.is_none()) {
-        let ours = hooks.iter().filter(|hook| hook.ours);
-        let mut same = ours.filter(|hook| hook.event == call.registration.event);
-        call.matcher = same.find_map(|hook| hook.matcher.clone());
+/// Keeps what the person has chosen before: which tools Tollgate is asked about, and what happens where the program is
+/// missing.
+fn keep_choices(hooks: &[Hook], calls: &mut [Call]) {
+    for call in calls.iter_mut() {
+        let event = call.registration.event;
+        let same = || hooks.iter().filter(|hook| hook.ours && hook.event == event);
+        if call.matcher.is_none() {
+            call.matcher = same().find_map(|hook| hook.matcher.clone());
+        }
+        call.keep_missing(same().next().and_then(|hook| hook.command.as_ref()));
     }
 }
 
@@ -414,6 +425,7 @@ fn install_scripts(
         let path = folder.join(event);
         let before = file::read_text(&path)?;
         let folders = made.unwrap_or_else(|| file::missing_folders(&path));
+        let call = &scripts::kept(call, before.as_deref());
         let after = scripts::script(target, call, folders);
         match &before {
             Some(text) if *text == after => continue,
@@ -457,7 +469,7 @@ fn install_plugin(target: &Target, path: &Path, calls: &[Call]) -> Result<Vec<Ed
             return Err(InstallError::refused(path, problem));
         }
     };
-    let after = scripts::plugin(target, call, folders);
+    let after = scripts::plugin(target, &scripts::kept(call, before.as_deref()), folders);
     if before.as_deref() == Some(&*after) {
         return Ok(Vec::new());
     }

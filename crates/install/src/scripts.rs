@@ -1,6 +1,6 @@
 //! Hooks that are files of their own: a script for each event, or a plugin.
 
-use crate::command::Call;
+use crate::command::{Call, Missing};
 use crate::target::Target;
 use crate::words;
 
@@ -39,6 +39,23 @@ pub(crate) fn program(text: &str) -> Option<String> {
     of_script().or_else(of_plugin)
 }
 
+/// What a script of ours begins its line with that looks for the program.
+const LOOKS: &str = "command -v \"$tollgate\" ";
+
+/// What a plugin of ours says where a missing program is a warning.
+const WARNS: &str = "const MISSING = \"warn\"";
+
+/// A call with what a file of ours does where the program is missing, unless the registration says it.
+pub(crate) fn kept(call: &Call, text: Option<&str>) -> Call {
+    let mut call = call.clone();
+    if let (None, Some(text)) = (call.registration.missing, text) {
+        let warns = |line: &str| line.starts_with(LOOKS) || line.starts_with(WARNS);
+        let warns = text.lines().any(warns);
+        call.missing = if warns { Missing::Warn } else { Missing::Refuse };
+    }
+    call
+}
+
 /// A script for an event of Cline. It goes by what is printed alone, so what is no answer has to be turned
 /// into one; and what was printed before the end is dropped.
 pub(crate) fn script(target: &Target, call: &Call, folders: usize) -> String {
@@ -46,6 +63,16 @@ pub(crate) fn script(target: &Target, call: &Call, folders: usize) -> String {
     let program = words::quote(&call.program);
     let arguments: Vec<_> = call.arguments.iter().map(|word| words::quote(word)).collect();
     let arguments = arguments.join(" ");
+    let program = match call.missing {
+        Missing::Refuse => program,
+        Missing::Warn => {
+            let (output, error) = &call.warning;
+            let (output, error) = (words::quote(output), words::quote(error));
+            format!(
+                "{program}\n{LOOKS}>/dev/null 2>&1 || {{ printf %s {output}; printf %s {error} >&2; exit 0; }}"
+            )
+        }
+    };
     if call.registration.gate {
         format!(
             r#"#!/bin/sh
@@ -78,5 +105,6 @@ pub(crate) fn plugin(target: &Target, call: &Call, folders: usize) -> String {
     let seconds = call.deadline.to_string();
     // It tells the event itself.
     let command = [&*call.program, "hook", target.name, "--deadline", &seconds];
-    format!("{}{}", mark("//", target, folders), tollgate_hosts::opencode::plugin(&command))
+    let text = tollgate_hosts::opencode::plugin(&command, call.missing == Missing::Warn);
+    format!("{}{text}", mark("//", target, folders))
 }

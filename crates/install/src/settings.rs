@@ -7,7 +7,7 @@ use jsonc_parser::common::Ranged;
 use serde_json::{Map, Value, json};
 
 use crate::InstallError;
-use crate::command::{self, Call, CommandLine};
+use crate::command::{self, Call, CommandLine, Missing};
 use crate::json::{self, Node};
 use crate::splice::{self, Items, Layout};
 use crate::target::{Field, GateValue, Groups, JsonForm, Start, Switch, Target};
@@ -194,6 +194,10 @@ impl Settings<'_> {
                 Field::Type => put("type", json!("command")),
                 Field::Name => put("name", json!("tollgate")),
                 Field::Command(key) => put(key, json!(call.line())),
+                // A host that knows no `args` would run a bare shell on its input.
+                Field::Direct if call.missing == Missing::Warn => {
+                    put("command", json!(call.line()));
+                }
                 Field::Direct => {
                     put("command", json!(call.program));
                     put("args", json!(call.arguments));

@@ -11,6 +11,10 @@ use crate::trust::words::{Command, Line};
 /// What makes a failure a refusal.
 const WRAPPER: &[&str] = &["exit", "echo", "printf", "true", ":", "case", "esac", "["];
 
+/// The script in which `tollgate install --missing warn` looks for the program before it is called.
+const LOOKS: &str = "command -v \"$2\" >/dev/null 2>&1 || \
+     { printf %s \"$0\"; printf %s \"$1\" >&2; exit 0; }; shift 2; exec \"$@\"";
+
 /// Whether a command does nothing but call Tollgate, in one of the forms that `tollgate install` writes
 /// or that people do.
 pub(crate) fn is_ours(command: &str) -> bool {
@@ -84,6 +88,10 @@ fn is_our_call(words: &[&str]) -> bool {
                 && script.contains("\"$0\" \"$@\"")
                 && is_host(host)
         }
+        // With a warning where the program is missing.
+        [shell, "-c", LOOKS, _, _, _, call @ ..] => {
+            ["sh", "bash"].contains(&name(shell)) && is_our_call(call)
+        }
         // With the host's own refusal before the program: its code, what it prints, and as an error.
         [shell, "-c", script, code, _, _, _, "hook", host, "--event", ..] => {
             ["sh", "bash"].contains(&name(shell))
@@ -118,6 +126,7 @@ mod tests {
             "'/opt/my tools/tollgate' hook gemini",
             "tollgate hook X; s=$?; case $s in 0|2) exit $s;; esac; echo refused >&2; exit 2",
             "tollgate hook claude || true",
+            r#"/bin/sh -c 'command -v "$2" >/dev/null 2>&1 || { printf %s "$0"; printf %s "$1" >&2; exit 0; }; shift 2; exec "$@"' '' '' tollgate /bin/sh -c '"$0" "$@"; exit' tollgate hook claude --event Stop"#,
             r#"/bin/sh -c 'o=$1 r=$2; shift 2; exec 3>&1; e=$({ a=$("$@" 3>&-); }); exit 0' 0 '{"decision":"deny"}' '' /opt/tollgate hook antigravity --event PreToolUse --deadline 50"#,
             r#"/bin/sh -c '"$0" "$@"; s=$?; case $s in 0|2) exit $s;; esac; echo "refused: ($0)" >&2; exit 2' /bin/tollgate hook codex --event Stop --deadline 50"#,
         ] {

@@ -5,12 +5,22 @@
 // missing, crashes, takes too long or prints something else refuses what it was asked about.
 
 import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
 
 const COMMAND = ["tollgate", "hook", "opencode"]
+const MISSING = "refuse" // or "warn": what happens where the command is not on this machine
 const PATIENCE = 60_000 // ms
 const LINGER = 500 // ms that what it printed may still be under way when it has ended
 const MOST_SUBAGENTS = 10_000 // that are kept in mind; older ones are forgotten
 const LONGEST = 8 * 1024 * 1024 // of what it prints, in bytes
+
+let warned = false
+
+/** Tells the person, once, that the command is missing. */
+function warn() {
+  if (!warned) console.error("Tollgate is not on the PATH of this machine, so the guards of this project do not run.")
+  warned = true
+}
 
 /** Runs the command: its exit code and what it printed. Rejects where it came to no exit code. */
 function run(input, cwd) {
@@ -40,7 +50,14 @@ function run(input, cwd) {
       child[name]?.on("error", () => {})
     }
     const text = (name) => Buffer.concat(printed[name]).toString("utf8").trim()
-    child.on("error", (error) => fail(error.message))
+    child.on("error", (error) => {
+      // A directory that is gone gives the same code.
+      if (MISSING === "warn" && error.code === "ENOENT" && existsSync(cwd)) {
+        warn()
+        return settle(resolve, { code: 0, stdout: "", stderr: "" })
+      }
+      fail(error.message)
+    })
     const done = (code, signal) => {
       if (code === null) return fail(`it was ended by ${signal}`)
       settle(resolve, { code, stdout: text("stdout"), stderr: text("stderr") })

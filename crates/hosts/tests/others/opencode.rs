@@ -69,7 +69,7 @@ fn drive_changed(changes: &[(&str, &str)], programs: &[&str], cases: &Value) -> 
         let at = |kind: &str| folder.path().join(format!("{place}.{kind}"));
         let (script, module) = (at("sh"), at("mjs"));
         fs::write(&script, program).unwrap();
-        let mut text = plugin(&["/bin/sh", script.to_str().unwrap()]);
+        let mut text = plugin(&["/bin/sh", script.to_str().unwrap()], false);
         for (from, to) in changes {
             assert!(text.contains(from), "{from}");
             text = text.replace(from, to);
@@ -151,7 +151,7 @@ fn the_plugin_refuses_where_it_gets_no_answer() {
     assert!(results[0][0]["thrown"].as_str().unwrap().contains("longer than"), "{results:?}");
     assert!(begun.elapsed().as_secs() < 30);
     // A command that is not there at all.
-    let missing = plugin(&["/nonexistent/tollgate"]);
+    let missing = plugin(&["/nonexistent/tollgate"], false);
     assert!(missing.contains(r#"const COMMAND = ["/nonexistent/tollgate"]"#));
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tollgate_hosts::{Output, Verdict};
 use tollgate_install::{
-    CommandLine, Configured, Layer, Surroundings, Target, examine, install_for,
+    CommandLine, Configured, Layer, Missing, Surroundings, Target, examine, install_for, uninstall,
 };
 
 use crate::{Machine, cases, events, layers, word};
@@ -267,6 +267,71 @@ fn claude_starts_the_program_itself_and_refuses_failures() {
         assert_eq!(on_failure, event.gate.then_some("block"), "{}", event.event);
     }
     assert!(settings["hooks"].get("WorktreeCreate").is_none());
+}
+
+/// Where the program is missing, a call goes on and the person is warned; any other failure still refuses.
+#[test]
+fn a_missing_program_can_be_a_warning() {
+    for target in Target::all() {
+        let machine = Machine::new();
+        let before = machine.everything();
+        let warns: Vec<_> =
+            events(target).into_iter().map(|it| it.with_missing(Missing::Warn)).collect();
+        let layer = *layers(target, &machine.here).last().unwrap();
+        install_for(target, layer, &machine.here, &warns).unwrap().apply().unwrap();
+        // It is known again, as it is, and an install that does not say otherwise leaves it.
+        let events = events(target);
+        let found = examine(target, &machine.here, &events);
+        let installed = found.layers.into_iter().find(|it| it.layer == layer).unwrap();
+        assert!(installed.is_current(), "{}: {installed:?}", target.name);
+        assert!(install_for(target, layer, &machine.here, &events).unwrap().is_empty());
+        let mut warned = 0;
+        for command in &installed.commands {
+            assert!(command.weaker.is_empty(), "{command:?}");
+            if let CommandLine::Plugin(_) = command.command {
+                continue;
+            }
+            put(&machine.here.program, None);
+            let ran = run(&command.command, "{}");
+            let told = format!("{} {}: {} {}", target.name, command.event, ran.stdout, ran.stderr);
+            assert_eq!(ran.code, Some(0), "{told}");
+            let host = tollgate_hosts::by_name(target.name).unwrap();
+            let event = host.event(&command.event).unwrap();
+            let output = Output {
+                code: 0,
+                stdout: ran.stdout.clone().into_bytes(),
+                stderr: ran.stderr.clone().into_bytes(),
+            };
+            match host.wire.read_answer(event, &output) {
+                Ok(reply) => assert_ne!(reply.verdict, Verdict::Refuse, "{told}"),
+                // Text is no answer to this host, so the event goes on; the person may see it.
+                Err(error) => {
+                    assert!(!command.gate || error.message.contains("shown to"), "{told}");
+                }
+            }
+            warned += usize::from(told.contains("guards of this project do not run"));
+            if command.gate {
+                put(&machine.here.program, Some("kill -9 $$"));
+                let ran = run(&command.command, "{}");
+                let output = Output {
+                    code: ran.code.unwrap(),
+                    stdout: ran.stdout.into_bytes(),
+                    stderr: ran.stderr.into_bytes(),
+                };
+                let reply = host.wire.read_answer(event, &output).unwrap();
+                assert_eq!(reply.verdict, Verdict::Refuse, "{told}");
+            }
+        }
+        let is_plugin = matches!(installed.commands[0].command, CommandLine::Plugin(_));
+        assert!(is_plugin || warned == 1, "{}: {warned}", target.name);
+        let refuses: Vec<_> = events.iter().map(|it| it.with_missing(Missing::Refuse)).collect();
+        let plan = install_for(target, layer, &machine.here, &refuses).unwrap();
+        assert!(!plan.is_empty(), "{}: the choice can be taken back", target.name);
+        let _ = std::fs::remove_file(&machine.here.program);
+        let _ = std::fs::remove_dir(machine.here.program.parent().unwrap());
+        uninstall(target, layer, &machine.here).unwrap().apply().unwrap();
+        assert_eq!(machine.everything(), before, "{}", target.name);
+    }
 }
 
 #[test]

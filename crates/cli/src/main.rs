@@ -19,6 +19,7 @@ mod out;
 mod person;
 mod place;
 mod problem;
+mod progress;
 mod run;
 mod schema;
 mod show;

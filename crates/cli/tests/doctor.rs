@@ -25,9 +25,19 @@ impl Place {
         place
     }
 
+    /// With a guard of the person.
+    fn guarded() -> Self {
+        let place = Self::new();
+        place.write(
+            "home/.config/tollgate/hooks/command-guard.md",
+            include_str!("../../../hooks/command-guard.md"),
+        );
+        place
+    }
+
     /// With Tollgate in the project's configuration of an agent.
     fn with(host: &str) -> Self {
-        let place = Self::new();
+        let place = Self::guarded();
         place.run(&["install", host, "--project", "--program", TOLLGATE]);
         place
     }
@@ -51,12 +61,16 @@ impl Place {
 
     /// The code, and what was said.
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        self.run_in("project", arguments)
+    }
+
+    fn run_in(&self, directory: &str, arguments: &[&str]) -> (Option<i32>, String) {
         let output = Command::new(TOLLGATE)
             .args(arguments)
             .env_clear()
-            .env("PATH", "/usr/bin:/bin")
+            .env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()))
             .env("HOME", self.path("home"))
-            .current_dir(self.path("project"))
+            .current_dir(self.path(directory))
             .output()
             .unwrap();
         let said = [output.stdout, output.stderr].concat();
@@ -105,7 +119,7 @@ fn an_entry_that_was_made_weaker_does_not_hold() {
             settings.to_string()
         });
         let said = place.fails(why);
-        assert!(said.contains("Claude Code  does not hold"), "{said}");
+        assert!(said.contains("Claude Code: not guarded: 1 problem"), "{said}");
         place.run(&["install", "claude", "--project", "--program", TOLLGATE]);
         place.holds();
     }
@@ -184,7 +198,7 @@ fn a_program_that_is_not_there_is_told_apart_from_one_that_refuses() {
         place.edit(&file, |text| text.replace(TOLLGATE, "/nonexistent/tg"));
         let said =
             place.fails("the program is not there: `/nonexistent/tg`; every call is refused");
-        assert!(!said.contains("refuses a canary call"), "{host}: {said}");
+        assert!(!said.contains("test call refused"), "{host}: {said}");
         // One that is there, and is not Tollgate: what stands around it refuses for it.
         if !matches!(host, "claude" | "opencode") {
             let place = Place::with(host);
@@ -205,7 +219,7 @@ fn a_program_that_is_not_there_is_told_apart_from_one_that_refuses() {
 /// A refusal holds under these agents whatever another hook says; the doctor does not cry wolf.
 #[test]
 fn another_hook_that_undoes_no_refusal_is_a_note() {
-    let place = Place::new();
+    let place = Place::guarded();
     let theirs =
         r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "approve"}]}]}}"#;
     place.write("project/.qwen/settings.json", theirs);
@@ -279,7 +293,7 @@ fn a_colleague_without_tollgate_can_have_a_warning() {
         ("antigravity", ".agents/hooks.json"),
         ("polytoken", ".polytoken/hooks.json"),
     ] {
-        let place = Place::new();
+        let place = Place::guarded();
         let install = |how: &str| {
             place.run(&["install", host, "--project", "--program", TOLLGATE, "--missing", how])
         };
@@ -359,4 +373,129 @@ fn what_cannot_be_read_is_not_said_to_be_unchanged() {
     place.write("home/.claude/settings.json", "{\"hooks\": ");
     let said = place.fails("settings.json:1:");
     assert!(!said.contains("nothing was changed") && !said.contains("command again"), "{said}");
+}
+
+/// An agent: a program that tells its version.
+fn agent(place: &Place, name: &str, version: &str) {
+    place.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{version}\n"));
+    let path = place.path(&format!("bin/{name}"));
+    // By another process: this one may still have the file open when a test beside starts a program.
+    assert!(Command::new("chmod").arg("755").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn connected_is_not_guarded() {
+    let place = Place::new();
+    place.run(&["install", "claude"]);
+    let (code, said) = place.run(&["doctor"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("Claude Code: connected, but no guards are on"), "{said}");
+    // A hook that refuses nothing is no guard either.
+    let hook = "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n";
+    place.write("home/.config/tollgate/hooks/hook.md", hook);
+    let (_, said) = place.run(&["doctor"]);
+    assert!(said.contains("connected, but no guards are on"), "{said}");
+    place.run(&["init", "--user"]);
+    let said = place.holds();
+    assert!(said.contains("Claude Code: guarded by 7 hooks; test call refused in"), "{said}");
+    let (_, said) = place.run(&["doctor", "--json"]);
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(report[0]["state"], "guarded");
+    assert_eq!(report[0]["guards"].as_array().unwrap().len(), 7);
+    let canary = &report[0]["layers"][0]["canary"];
+    assert_eq!(canary["destructive"]["call"], "mkfs.ext4 -F /dev/sda1");
+    // One that asks about it holds it as well.
+    let place = Place::new();
+    place.run(&["install", "claude"]);
+    place.write("home/.config/tollgate/policy.star", "policy.ask_user(\"run_command\")\n");
+    let said = place.holds();
+    assert!(said.contains("guarded by 1 hook; test call put to you in"), "{said}");
+}
+
+#[test]
+fn a_subdirectory_counts_where_the_agent_would_start_in_it() {
+    for (host, is_read) in [
+        ("claude", false),
+        ("gemini", false),
+        ("copilot", false),
+        ("qwen", false),
+        ("droid", true),
+        ("cline", true),
+        ("opencode", true),
+    ] {
+        let place = Place::with(host);
+        fs::create_dir_all(place.path("project/src/deep")).unwrap();
+        place.holds();
+        let (code, said) = place.run_in("project/src/deep", &["doctor"]);
+        if is_read {
+            assert_eq!(code, Some(0), "{host}: {said}");
+            continue;
+        }
+        assert_eq!(code, Some(1), "{host}: {said}");
+        assert!(said.contains("when it is started in `src/deep`"), "{host}: {said}");
+        assert!(said.contains(&format!("or `tollgate install {host}`")), "{host}: {said}");
+        place.run(&["install", host]);
+        let (code, said) = place.run_in("project/src/deep", &["doctor"]);
+        assert_eq!(code, Some(0), "{host}: {said}");
+        assert!(said.contains("the user level holds there"), "{host}: {said}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_too_old_is_not_guarded() {
+    let place = Place::with("claude");
+    for (version, why) in [
+        (
+            "echo '2.1.290 (Claude Code)'",
+            "problem: Claude Code 2.1.290 is too old: older versions ignore",
+        ),
+        ("echo '2.1.296 (Claude Code)'", "note: Claude Code 2.1.296 is older than the version"),
+        ("echo no; exit 1", "note: cannot tell its version"),
+    ] {
+        agent(&place, "claude", version);
+        let (code, said) = place.run(&["doctor"]);
+        assert!(said.contains(why), "{said}");
+        assert_eq!(code, Some(i32::from(why.starts_with("problem"))), "{said}");
+    }
+    agent(&place, "claude", "echo '2.1.400 (Claude Code)'");
+    assert!(!place.holds().contains("version that"));
+    let (_, said) = place.run(&["doctor", "--json"]);
+    assert!(said.contains("\"version\": \"2.1.400\""), "{said}");
+}
+
+#[test]
+fn a_hook_that_could_rewrite_later_is_named() {
+    let theirs =
+        r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "./rewrite"}]}]}}"#;
+    let place = Place::with("claude");
+    place.write("home/.claude/settings.json", theirs);
+    let said = place.holds();
+    assert!(
+        said.contains(
+            "note: another hook at PreToolUse can rewrite a call after Tollgate has seen it: `./rewrite` in ~/"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_answer_that_would_come_too_late_is_told() {
+    let place = Place::with("claude");
+    place.edit("project/.claude/settings.json", |text| text.replace("\"50\"", "\"58\""));
+    place.fails("Claude Code stops waiting after 60 s, and Tollgate may take 58 s");
+    let place = Place::with("gemini");
+    place.edit("project/.gemini/settings.json", |text| {
+        text.replacen("\"timeout\": 60000", "\"timeout\": 5000", 1)
+    });
+    place.fails("BeforeTool: Gemini CLI stops waiting after 5 s, and Tollgate may take 50 s");
+    // Whatever its settings say, this one waits no longer.
+    let place = Place::with("qwen");
+    place.edit("project/.qwen/settings.json", |text| {
+        text.replace("\"timeout\": 60", "\"timeout\": 600").replace("deadline 50", "deadline 500")
+    });
+    let said = place.run(&["doctor"]).1;
+    assert!(
+        said.contains("not what this version writes") || said.contains("stops waiting"),
+        "{said}"
+    );
 }

@@ -25,6 +25,7 @@
 //! This crate runs nothing, reads no file and knows no hooks: it turns what a host says into events
 //! and what was decided about them into what the host understands.
 
+mod facts;
 mod fields;
 mod form;
 mod host;
@@ -50,6 +51,7 @@ pub mod qwen;
 pub mod vscode;
 pub mod windsurf;
 
+pub use facts::{Facts, Version};
 pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
 pub use output::{Output, WireError};

@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tollgate_core::Kind;
 use tollgate_hosts::{HostEvent, Reply};
@@ -386,6 +387,20 @@ impl CommandLine {
             Self::Shell { line, .. } => program_in(host, line),
             Self::Script(_) | Self::Plugin(_) => None,
         }
+    }
+
+    /// The deadline that the command sets, where it tells.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        let words = match self {
+            Self::Direct { arguments, .. } => arguments.clone(),
+            Self::Shell { line, .. } => words::split(line)?,
+            Self::Script(_) | Self::Plugin(_) => return None,
+        };
+        let seconds = words.windows(2).rev().find_map(|pair| match pair {
+            [name, seconds] if name == "--deadline" => seconds.parse().ok(),
+            _ => None,
+        });
+        seconds.map(Duration::from_secs)
     }
 
     /// A line for the shell of this host.

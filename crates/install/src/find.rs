@@ -1,10 +1,13 @@
 //! Which agents are on a machine, and how Tollgate stands in them.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
 
 use crate::command::{Call, CommandLine, Registration};
 use crate::plan::{Document, our_scripts, registrations};
-use crate::target::{Form, Groups, JsonForm, Layer, Place, Target};
+use crate::target::{Field, Form, Groups, JsonForm, Layer, Place, Target};
 use crate::{InstallError, Surroundings, codex, compare, file, scripts};
 
 /// An agent.
@@ -62,6 +65,10 @@ pub struct Configured {
     pub weaker: Vec<String>,
     /// Which tools it is asked about, in the host's words, where that is not all of them.
     pub matcher: Option<String>,
+    /// When Tollgate answers at the latest, as the command says; none if it does not say.
+    pub deadline: Option<Duration>,
+    /// How long the host waits for it; none if that is not known.
+    pub patience: Option<Duration>,
 }
 
 /// A hook of somebody else.
@@ -263,6 +270,8 @@ impl Examination<'_> {
                     let matcher =
                         if is_matched { hook.matcher.clone() } else { compare::matcher(&hook) };
                     let program = command.calls(self.target.name);
+                    let configured = waits(place.form, &hook.entry);
+                    let patience = self.target.patience(&hook.event, configured);
                     installed.commands.push(Configured {
                         gate: self.is_gate(&hook.event),
                         command: command.clone(),
@@ -271,6 +280,8 @@ impl Examination<'_> {
                         program,
                         weaker: weaker.unwrap_or_default(),
                         matcher,
+                        deadline: command.deadline(),
+                        patience,
                         event: hook.event,
                     });
                 }
@@ -340,6 +351,24 @@ impl Examination<'_> {
             program,
             weaker,
             matcher: None,
+            // The file is compared with what would be written as a whole.
+            deadline: None,
+            patience: None,
         }
+    }
+}
+
+/// Returns how long a host waits for a hook, as the hook's own fields say.
+fn waits(form: Form, entry: &Map<String, Value>) -> Option<Duration> {
+    let number = |key: &str| entry.get(key).and_then(Value::as_u64);
+    let of_field = |field: &Field| match field {
+        Field::Seconds(key) => number(key).map(Duration::from_secs),
+        Field::Milliseconds(key) => number(key).map(Duration::from_millis),
+        _ => None,
+    };
+    match form {
+        Form::Json(form) => form.fields.iter().find_map(of_field),
+        Form::Toml => number("timeout").map(Duration::from_secs),
+        Form::Entries | Form::Switches | Form::Scripts | Form::Plugin => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
 use tollgate_core::matcher::Pattern;
@@ -319,6 +320,16 @@ impl Target {
             Layer::Project => &self.project,
         };
         place.as_ref().ok_or(InstallError::NoLayer { title: self.title, layer })
+    }
+
+    /// Returns how long it waits for a hook at an event, if the hook's settings say this.
+    pub(crate) fn patience(&self, event: &str, configured: Option<Duration>) -> Option<Duration> {
+        let host = tollgate_hosts::by_name(self.name)?;
+        let short = self.short.iter().find(|(name, _)| name.is_empty() || *name == event);
+        let short = short.map(|(_, seconds)| Duration::from_secs(*seconds));
+        let longest = host.facts().and_then(|facts| facts.longest);
+        let usual = configured.unwrap_or(host.patience);
+        [short, longest].into_iter().flatten().chain([usual]).min()
     }
 
     /// What the paths of a layer begin with.

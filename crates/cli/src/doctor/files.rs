@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use tollgate_config::dialect::run_by;
+use tollgate_config::hooks::Hooks;
 use tollgate_config::layers::Places;
 use tollgate_config::load::{FileState, Setup, load};
+use tollgate_core::Kind;
 use tollgate_starlark::Starlark;
 
 use crate::out::count;
@@ -44,3 +46,22 @@ pub(super) fn problems(host: &str, project: &Path) -> Vec<String> {
     }
     problems
 }
+
+/// Returns the names of the hooks of files that are in force when an agent asks here, in the order of their events.
+pub(super) fn guards(host: &str, project: &Path) -> Vec<String> {
+    let places = Places::of_this_process(Some(project.to_owned()));
+    let setup = Setup::new(places).scripts(Starlark::new()).without(run_by(host));
+    let Ok(hooks) = Hooks::open(setup) else { return Vec::new() };
+    let mut names: Vec<String> = Vec::new();
+    for info in Kind::ALL.iter().flat_map(|kind| hooks.runner().hooks(*kind)) {
+        // The built-in guard has no file, and the seal of a policy decides nothing itself.
+        let counts = info.source.is_some() && info.name != SEAL;
+        if counts && !names.contains(&info.name) {
+            names.push(info.name.clone());
+        }
+    }
+    names
+}
+
+/// The hook that refuses where a policy is not what was trusted.
+const SEAL: &str = "policy-seal";

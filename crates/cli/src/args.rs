@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::Exit;
 use crate::{
     check, completions, convert, demo, doctor, events, fire, hook, init, install, list, man, run,
-    schema, test, translate, trust,
+    schema, test, translate, trust, why,
 };
 
 /// How wide a help is at the most.
@@ -33,6 +33,7 @@ pub(crate) enum Command {
     List(list::Args),
     Check(check::Args),
     Fire(fire::Args),
+    Why(why::Args),
     Hook(hook::Args),
     Install(install::InstallArgs),
     Uninstall(install::UninstallArgs),

@@ -16,7 +16,7 @@ use tollgate_install::{Registration, closed_line};
 
 use crate::exit::Exit;
 use crate::out::{Out, styles};
-use crate::place::shown;
+use crate::place::{dialect_value, shown};
 use crate::problem::Problem;
 
 /// Turn a hook file of one dialect into one of another
@@ -54,10 +54,11 @@ pub(crate) struct Args {
 /// Reads the name of a dialect whose hooks are commands in files.
 pub(crate) fn format_parser()
 -> impl clap::builder::TypedValueParser<Value = &'static dyn FileDialect> {
-    let names = dialect::ALL.iter().map(|format| format.dialect().name());
+    let names = dialect::ALL.iter().map(|format| dialect_value(format.dialect()));
     PossibleValuesParser::new(names).try_map(|name| {
+        let named = Dialect::named(&name);
         let mut all = dialect::ALL.iter().copied();
-        all.find(|format| format.dialect().name() == name).ok_or("there is no such dialect")
+        all.find(|format| Some(format.dialect()) == named).ok_or("there is no such dialect")
     })
 }
 

@@ -1,6 +1,6 @@
 //! Firing events at hooks of files, as `fire` and the case files of `test` do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use tollgate_core::audit::MemorySink;
 use tollgate_core::context::{SessionContext, SessionInfo};
 use tollgate_core::dialect::Mode;
 use tollgate_core::runner::AnyOutcome;
-use tollgate_core::{AnyEvent, Kind, json};
+use tollgate_core::{AnyEvent, Kind};
 
 use crate::problem::Problem;
 
@@ -24,12 +24,6 @@ pub(crate) struct Input {
 
 impl Input {
     /// Reads what a payload has: the event's own fields, and what is optional in all of them.
-    pub(crate) fn from_json(kind: Kind, text: &str) -> Result<Self, Problem> {
-        let payload = json::from_str(text)
-            .map_err(|error| Problem::new(format!("cannot read the payload: {error}")))?;
-        Self::from_value(kind, payload)
-    }
-
     pub(crate) fn from_value(kind: Kind, payload: Value) -> Result<Self, Problem> {
         let Value::Object(mut fields) = payload else {
             return Err(Problem::new("the payload is not a JSON object").help(fields_of(kind)));
@@ -144,6 +138,11 @@ impl Ready {
 
     pub(crate) fn in_force(&self) -> &InForce {
         &self.in_force
+    }
+
+    /// The project whose hooks they are.
+    pub(crate) fn project(&self) -> Option<&Path> {
+        self.project.as_deref().map(Path::new)
     }
 
     /// The rules of policies, each with its file.

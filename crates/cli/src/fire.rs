@@ -4,49 +4,61 @@ mod report;
 mod text;
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _};
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
+use serde_json::Value;
+use tollgate_config::layers::Places;
 use tollgate_config::load::{FileState, Setup};
-use tollgate_core::{Dialect, Kind};
+use tollgate_core::{AnyEvent, Dialect, json};
 use tollgate_exec::Executor;
+use tollgate_hosts::{Host, Incoming, Reply};
 use tollgate_starlark::Starlark;
 
-use crate::dispatch::{Input, Ready};
+use crate::dispatch::{Fired, Input, Ready};
 use crate::exit::Exit;
+use crate::hook::{self, Pins, host_parser};
 use crate::out::Out;
-use crate::place::{Project, dialect_parser, event_parser, named_files};
+use crate::payload::{self, Payload, Source};
+use crate::place::{Project, dialect_parser, named_files};
 use crate::problem::Problem;
-use crate::{check, place};
+use crate::{check, place, world};
 
-pub(crate) use report::Report;
+pub(crate) use report::{Report, decisive};
 
 /// Fire one event at the hooks, for real, and tell what they decide and why
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  echo '{\"name\": \"run_command\", \"args\": {\"CommandLine\": \"rm -rf ~\"}}' |
-    tollgate fire tool.pre --payload -
+  tollgate fire tool.pre --payload \\
+    '{\"name\": \"run_command\", \"args\": {\"CommandLine\": \"rm -rf ~\"}}'
+  tollgate fire --payload payload-of-claude.json
+  tollgate fire PreToolUse --host droid --payload - < payload.json
   tollgate fire tool.pre --payload call.json --hooks hooks/command-guard.md
   tollgate fire turn.start --payload prompt.json --json
 
-The payload has the event's own fields: tool.pre {name, args, server?},
-tool.post adds result, tool.error adds error, turn.start {prompt}, turn.end
-{response}, model.pre, model.post and invocation.end {invocation, steps}, stop
-{execution, reason, error?, idle}, compaction.post {summary}, notification
-{type, message}, facet.switch {from, to}, subagent.start and subagent.stop
-{type, result?}, interaction {questions}, others {}. Each may have session {id,
-workspaces, transcript, artifacts}, call, step, agent {id, depth} and model.
+What an agent has written is read as `tollgate hook` reads it, and gets the same
+answer. Other payloads have the event's own fields: tool.pre {name, args,
+server?}, tool.post adds result, tool.error adds error, turn.start {prompt},
+turn.end {response}, model.pre, model.post and invocation.end {invocation,
+steps}, stop {execution, reason, error?, idle}, compaction.post {summary},
+notification {type, message}, facet.switch {from, to}, subagent.start and
+subagent.stop {type, result?}, interaction {questions}, others {}. Each may have
+session {id, workspaces, transcript, artifacts}, call, step, agent {id, depth}
+and model. A command without a directory runs in this one.
 
-Exit codes: 0 go on (ask, retry and continue, too); 1 a problem in hooks or
-arguments; 2 denied or cancelled.")]
+Exit codes: 0 go on (retry and continue, too); 1 a problem in hooks or
+arguments; 2 denied or cancelled; 3 a person has to decide.")]
 pub(crate) struct Args {
-    /// The event; `tollgate events` lists them
-    #[arg(value_parser = event_parser(), hide_possible_values = true)]
-    event: Kind,
-    /// The event's payload: a file with JSON, or `-` for standard input
-    #[arg(long, value_name = "FILE")]
-    payload: Option<PathBuf>,
+    /// The event, in the words of any dialect or agent, if the payload does not name it
+    event: Option<String>,
+    /// The event's payload: JSON, a file with JSON, or `-` for standard input
+    #[arg(long, value_name = "JSON|FILE", value_parser = PathBufValueParser::new().map(Source::of))]
+    payload: Option<Source>,
+    /// The agent that wrote the payload [default: told from its form]
+    #[arg(long, value_name = "NAME", value_parser = host_parser())]
+    host: Option<&'static Host>,
     /// Hook files, or directories of them, instead of those in force here. They count as trusted
     #[arg(long, value_name = "PATH")]
     hooks: Vec<PathBuf>,
@@ -66,50 +78,56 @@ pub(crate) struct Args {
 // Kept apart from the other commands: together they have a frame of many pages, to be brought into memory for each event.
 #[inline(never)]
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
-    crate::world::known(crate::world::Session::default());
-    let payload = match &args.payload {
-        Some(path) => read(path)?,
-        None => "{}".to_owned(),
+    let mut payload = match &args.payload {
+        Some(source) => json::from_str(&source.read()?)
+            .map_err(|error| Problem::new(format!("cannot read the payload: {error}")))?,
+        None => Value::Object(serde_json::Map::new()),
     };
-    let input = Input::from_json(args.event, &payload)?;
-    let before = input.event.to_value();
-    let mut setup = Setup::new(args.project.places()?).scripts(Starlark::new()).only(args.event);
-    setup.interactive = args.interactive;
-    // One event, and hooks that are asked one after the other: threads would only be started to be waited for.
-    setup.executor = Executor::in_place();
-    if !args.hooks.is_empty() {
-        setup = setup.named(named_files(&args.hooks, args.dialect)?);
+    if let Some(host) = args.host {
+        hook::complete(host, &mut payload);
     }
-    let ready = Ready::new(setup)?;
-    check::tell(&ready.in_force().diagnostics, out);
-    let fired = ready.fire(input);
-    let mut report = Report::of(&fired);
-    if args.interactive && report.is_question() {
-        out.flush()?;
-        report.settle(ask(&report, args.payload.as_deref())?);
-    }
-    if args.json {
-        out.json(&report);
-    } else {
-        text::tell(&report, &before, &fired, out);
-        if report.hooks.is_empty() && args.hooks.is_empty() {
-            let here = place::project_shown(&args.project.directory()?);
-            let event = args.event;
-            let has = |wanted: &[FileState]| {
-                ready.in_force().files.iter().any(|file| wanted.contains(&file.state))
-            };
-            let next = if has(&[FileState::Changed]) {
-                "`tollgate trust` shows what has changed"
-            } else if has(&[FileState::Untrusted]) {
-                "`tollgate trust` shows those of the project, and lets them run"
-            } else if has(&[FileState::InForce, FileState::Broken, FileState::Off]) {
-                "`tollgate list` shows where there are some"
+    match Payload::of(args.event.as_deref(), args.host, payload)? {
+        Payload::Own(input) => own(args, *input, out),
+        Payload::Host(incoming) => host(args, &incoming, out),
+        Payload::Unasked { host } => {
+            if args.json {
+                out.json(&serde_json::json!({"host": {"name": host.name, "verdict": "silent"}}));
             } else {
-                "`tollgate init` makes some"
-            };
-            out.hint(format!("no hook of {here} is in force at {event}; {next}"));
+                out.line(format!("{} asks no hook about this: it goes on", host.title));
+            }
+            Ok(Exit::Fine)
         }
     }
+}
+
+/// Fires an event that was told with its own fields.
+fn own(args: &Args, mut input: Input, out: &mut Out) -> Result<Exit, Problem> {
+    world::known(world::Session::default());
+    let places = args.project.places()?;
+    if args.project.named().is_none()
+        && input.session.workspaces.is_empty()
+        && let Some(here) = places.project.as_deref().and_then(payload::here)
+    {
+        match &mut input.event {
+            AnyEvent::ToolPre(event) => tollgate_hosts::place(&mut event.call, &here),
+            AnyEvent::ToolPost(event) => tollgate_hosts::place(&mut event.call, &here),
+            AnyEvent::ToolError(event) => tollgate_hosts::place(&mut event.call, &here),
+            _ => {}
+        }
+    }
+    let before = input.event.to_value();
+    let mut setup = Setup::new(places).scripts(Starlark::new()).only(input.event.kind());
+    // One event, and hooks that are asked one after the other: threads would only be started to be waited for.
+    setup.executor = Executor::in_place();
+    let ready = ready(args, setup, out)?;
+    let fired = ready.fire(input);
+    let mut report = Report::of(&fired);
+    report.named_only = !args.hooks.is_empty();
+    if args.interactive && report.is_question() {
+        out.flush()?;
+        report.settle(ask(&report, args.payload.as_ref())?);
+    }
+    tell(args, &report, &before, &fired, &ready, out)?;
     let exit = report.exit();
     // The program ends here. What it holds goes with it, faster than piece by piece; no process of a hook is left, as
     // each was waited for.
@@ -117,36 +135,87 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     Ok(exit)
 }
 
-/// The most that a payload may have.
-const LARGEST: u64 = 64 << 20;
-
-fn read(path: &Path) -> Result<String, Problem> {
-    let name = if path == Path::new("-") { "standard input" } else { "the payload" };
-    let unreadable = |error: io::Error| {
-        let shown = if name == "standard input" {
-            name.to_owned()
-        } else {
-            format!("`{}`", path.display())
-        };
-        Problem::new(format!("{shown} cannot be read: {error}"))
-            .help("name a file that holds the payload as JSON, or `-` for standard input")
+/// Fires an event as an agent told it, at the hooks that `tollgate hook` would ask. Nothing is kept of it.
+fn host(args: &Args, incoming: &Incoming, out: &mut Out) -> Result<Exit, Problem> {
+    let places = Places::of_this_process(None);
+    let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let project = hook::project(args.project.named(), incoming, state.as_deref(), Pins::Read)?;
+    let places = Places { project: Some(project), ..places };
+    let setup = hook::setup(incoming, places, Starlark::new());
+    let settings = setup.settings.settings.clone();
+    let ready = ready(args, setup, out)?;
+    let fired = hook::fired(&ready, incoming);
+    let outcomes: Vec<_> = fired.iter().map(|fired| fired.outcome.clone()).collect();
+    let reply = Reply::of(incoming, &outcomes, hook::choices(incoming, &settings));
+    let Some((part, decisive)) = decisive(incoming, fired) else {
+        return Err(Problem::new(format!("{} told nothing to decide about", incoming.host.title)));
     };
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    } else {
-        let file = File::open(path).map_err(unreadable)?;
-        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let before = part.event.to_value();
+    let mut report = Report::of(&decisive);
+    report.named_only = !args.hooks.is_empty();
+    report.answered(incoming, &reply);
+    if args.interactive && report.is_question() {
+        out.flush()?;
+        report.settle(ask(&report, args.payload.as_ref())?);
     }
-    if bytes.len() as u64 > LARGEST {
-        return Err(Problem::new(format!("{name} has more than {} MiB", LARGEST >> 20)));
+    tell(args, &report, &before, &decisive, &ready, out)?;
+    let exit = report.exit();
+    std::mem::forget((ready, decisive, report));
+    Ok(exit)
+}
+
+/// Loads the hooks that are asked.
+fn ready(args: &Args, mut setup: Setup, out: &mut Out) -> Result<Ready, Problem> {
+    setup.interactive = args.interactive;
+    if !args.hooks.is_empty() {
+        setup = setup.named(named_files(&args.hooks, args.dialect)?);
     }
-    String::from_utf8(bytes).map_err(|_| Problem::new(format!("{name} is not UTF-8")))
+    let ready = Ready::new(setup)?;
+    check::tell(&ready.in_force().diagnostics, out);
+    Ok(ready)
+}
+
+fn tell(
+    args: &Args,
+    report: &Report,
+    before: &Value,
+    fired: &Fired,
+    ready: &Ready,
+    out: &mut Out,
+) -> Result<(), Problem> {
+    if args.json {
+        out.json(report);
+        return Ok(());
+    }
+    text::tell(report, before, fired, out);
+    if report.named_only {
+        out.hint("only the files of `--hooks` were asked, without those in force here and the built-in guard");
+    } else if report.hooks.is_empty() {
+        let here = match ready.project() {
+            Some(project) => place::project_shown(project),
+            None => place::project_shown(&args.project.directory()?),
+        };
+        let event = report.event;
+        let has = |wanted: &[FileState]| {
+            ready.in_force().files.iter().any(|file| wanted.contains(&file.state))
+        };
+        let next = if has(&[FileState::Changed]) {
+            "`tollgate trust` shows what has changed"
+        } else if has(&[FileState::Untrusted]) {
+            "`tollgate trust` shows those of the project, and lets them run"
+        } else if has(&[FileState::InForce, FileState::Broken, FileState::Off]) {
+            "`tollgate list` shows where there are some"
+        } else {
+            "`tollgate init` makes some"
+        };
+        out.hint(format!("no hook of {here} is in force at {event}; {next}"));
+    }
+    Ok(())
 }
 
 /// Asks the person at the terminal. Without one, nobody has said yes.
-fn ask(report: &Report, payload: Option<&Path>) -> Result<bool, Problem> {
-    let stdin_is_taken = payload == Some(Path::new("-"));
+fn ask(report: &Report, payload: Option<&Source>) -> Result<bool, Problem> {
+    let stdin_is_taken = payload == Some(&Source::Stdin);
     let mut answer = String::new();
     let question = format!("{}\nMay it go on? [y/N] ", report.question());
     if !stdin_is_taken && io::stdin().is_terminal() {
@@ -156,7 +225,7 @@ fn ask(report: &Report, payload: Option<&Path>) -> Result<bool, Problem> {
         let terminal =
             File::options().read(true).write(true).open("/dev/tty").map_err(|error| {
                 Problem::new(format!("there is no terminal to ask a person at: {error}"))
-                    .help("without `--interactive`, a question is reported and not put")
+                    .help("without `--interactive`, fire reports the question instead of asking it")
             })?;
         io::Write::write_all(&mut &terminal, question.as_bytes())?;
         BufReader::new(&terminal).read_line(&mut answer)?;

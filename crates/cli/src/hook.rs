@@ -24,17 +24,19 @@ use serde_json::Value;
 use tollgate_config::diagnostic::Severity;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
+use tollgate_config::settings::Settings;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::{AnyEvent, Kind, json};
 use tollgate_exec::{Answer, Executor, Plan, supervise};
 use tollgate_hosts::{self as hosts, Choices, Form, Host, Incoming, Output, Reply, Verdict};
 use tollgate_starlark::Starlark;
 
-use crate::dispatch::{Input, Ready};
+use crate::dispatch::{Fired, Input, Ready};
 use crate::person;
 use crate::problem::Problem;
 use crate::world;
 use made::Made;
+pub(crate) use session::Pins;
 
 /// Answer one hook call of another agent: reads its payload on standard input
 #[derive(Debug, clap::Args)]
@@ -258,7 +260,7 @@ pub(crate) fn unreadable(what: &str, error: &serde_json::Error) -> String {
 }
 
 /// Adds to a payload what the agent tells in variables.
-fn complete(host: &Host, input: &mut Value) {
+pub(crate) fn complete(host: &Host, input: &mut Value) {
     let Some(input) = input.as_object_mut() else { return };
     for (variable, field) in host.wire.variables() {
         if input.get(*field).is_none_or(Value::is_null)
@@ -272,42 +274,18 @@ fn complete(host: &Host, input: &mut Value) {
 fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     let places = Places::of_this_process(None);
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let project = project(args, incoming, state.as_deref())?;
+    let project = project(args.project.as_deref(), incoming, state.as_deref(), Pins::Kept)?;
     session::begin(incoming, state.as_deref(), &project);
-    world::known(world::Session {
-        began: session::began(incoming, state.as_deref()),
-        fetched: made::list(Made::Fetched, incoming, state.as_deref()),
-        written: made::list(Made::Written, incoming, state.as_deref()),
-    });
     let places = Places { project: Some(project), ..places };
     // This process has limits of its own, and a refusal is ready should it break them: a worker for scripts would only be
     // another one to wait for.
-    let mut setup = Setup::new(places).scripts(Starlark::in_process());
-    // As a session begins, the person is told what is wrong with any of the files.
-    if incoming.event.kind != Kind::SessionStart {
-        setup = setup.only(incoming.event.kind);
-    }
-    setup = setup.without(tollgate_config::dialect::run_by(incoming.host.name));
-    // Hooks are asked one after the other: threads would only be started to be waited for.
-    setup.executor = Executor::in_place();
+    let setup = setup(incoming, places, Starlark::in_process());
     let settings = setup.settings.settings.clone();
     let ready = Ready::new(setup)?;
-    let mut outcomes: Vec<AnyOutcome> = Vec::new();
-    for part in &incoming.parts {
-        let event = carried(part.event.clone(), outcomes.last());
-        let fired = ready.fire(Input { event, session: incoming.session.clone() });
-        let is_over = fired.outcome.permission == tollgate_core::verdict::Permission::Refused;
-        outcomes.push(fired.outcome);
-        if is_over {
-            break;
-        }
-    }
+    let fired = fired(&ready, incoming);
+    let outcomes: Vec<AnyOutcome> = fired.into_iter().map(|fired| fired.outcome).collect();
     made::note(incoming, state.as_deref(), &outcomes);
-    let tollgate_config::settings::Hosts { refuse_unasked, refuse_unwritten, pass_allow } =
-        settings.hosts;
-    let at_terminal = incoming.event.forms.ask != Form::Terminal || is_at_terminal();
-    let choices = Choices { refuse_unasked, refuse_unwritten, pass_allow, at_terminal };
-    let mut reply = Reply::of(incoming, &outcomes, choices);
+    let mut reply = Reply::of(incoming, &outcomes, choices(incoming, &settings));
     rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
     if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
         // The reason is for the model; which hook it was, and what was wrong with it, for the person.
@@ -330,6 +308,48 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     // The program ends here, and what it holds with it.
     std::mem::forget((ready, outcomes));
     Ok(reply)
+}
+
+/// Returns the hooks that a host's event is put to. The analysis of commands is told what the session has done so far.
+pub(crate) fn setup(incoming: &Incoming, places: Places, scripts: Starlark) -> Setup {
+    let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
+    world::known(world::Session {
+        began: session::began(incoming, state.as_deref()),
+        fetched: made::list(Made::Fetched, incoming, state.as_deref()),
+        written: made::list(Made::Written, incoming, state.as_deref()),
+    });
+    let mut setup = Setup::new(places).scripts(scripts);
+    // As a session begins, the person is told what is wrong with any of the files.
+    if incoming.event.kind != Kind::SessionStart {
+        setup = setup.only(incoming.event.kind);
+    }
+    setup = setup.without(tollgate_config::dialect::run_by(incoming.host.name));
+    // Hooks are asked one after the other: threads would only be started to be waited for.
+    setup.executor = Executor::in_place();
+    setup
+}
+
+/// Asks hooks about each part of a host's event, until one is refused.
+pub(crate) fn fired(ready: &Ready, incoming: &Incoming) -> Vec<Fired> {
+    let mut all: Vec<Fired> = Vec::new();
+    for part in &incoming.parts {
+        let event = carried(part.event.clone(), all.last().map(|fired| &fired.outcome));
+        let fired = ready.fire(Input { event, session: incoming.session.clone() });
+        let is_over = fired.outcome.permission == tollgate_core::verdict::Permission::Refused;
+        all.push(fired);
+        if is_over {
+            break;
+        }
+    }
+    all
+}
+
+/// Returns what a person has chosen about answers that the host has no form for.
+pub(crate) fn choices(incoming: &Incoming, settings: &Settings) -> Choices {
+    let tollgate_config::settings::Hosts { refuse_unasked, refuse_unwritten, pass_allow } =
+        settings.hosts;
+    let at_terminal = incoming.event.forms.ask != Form::Terminal || is_at_terminal();
+    Choices { refuse_unasked, refuse_unwritten, pass_allow, at_terminal }
 }
 
 /// Whether whoever called this has a terminal: hooks have it from the agent.
@@ -356,15 +376,33 @@ fn carried(mut event: AnyEvent, before: Option<&AnyOutcome>) -> AnyEvent {
     event
 }
 
+/// Returns the project that a directory is in. One that is gone, has too long a name, or a name that is not UTF-8, which
+/// JSON cannot tell, is in the project around it; if there is none, this process's own directory counts, where the agent
+/// has started it.
+fn project_around(directory: Option<PathBuf>) -> PathBuf {
+    let around = directory.map(|directory| (Places::project_of(&directory), directory));
+    match around {
+        Some((project, directory)) if project != directory || directory.is_dir() => project,
+        _ => {
+            env::current_dir().map_or_else(|_| PathBuf::from("/"), |here| Places::project_of(&here))
+        }
+    }
+}
+
 /// The project that the agent works on: what it was started for counts, not where it has gone since.
-fn project(args: &Args, incoming: &Incoming, state: Option<&Path>) -> Result<PathBuf, Problem> {
-    if let Some(project) = &args.project {
+pub(crate) fn project(
+    named: Option<&Path>,
+    incoming: &Incoming,
+    state: Option<&Path>,
+    pins: Pins,
+) -> Result<PathBuf, Problem> {
+    if let Some(project) = named {
         // Nowhere no hooks are in force.
         if !project.is_dir() {
             let message = format!("`--project {}` is no directory", project.display());
             return Err(Problem::new(message).help("name the directory of a project, or none"));
         }
-        return Ok(project.clone());
+        return Ok(project.to_owned());
     }
     let variable = |name: &&str| env::var_os(name).map(PathBuf::from);
     let said = incoming.host.project_variables.iter().find_map(variable);
@@ -372,6 +410,5 @@ fn project(args: &Args, incoming: &Incoming, state: Option<&Path>) -> Result<Pat
         return Ok(Places::project_of(&said));
     }
     let here = incoming.cwd.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
-    let here = here.or_else(|| env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
-    Ok(session::project(incoming, state, Places::project_of(&here)))
+    Ok(session::project(incoming, state, project_around(here), pins))
 }

@@ -15,7 +15,7 @@ use tollgate_starlark::guards;
 
 use crate::exit::Exit;
 use crate::out::{Out, styles};
-use crate::place::{Project, shown};
+use crate::place::{Project, dialect_value, shown};
 use crate::problem::Problem;
 
 /// Write a starter set of hooks, with tests, for a project or for yourself. Overwrites nothing
@@ -49,10 +49,8 @@ const STARTERS: [Dialect; 4] =
 
 /// Reads the name of a system that there is a starter for.
 fn starter_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
-    PossibleValuesParser::new(STARTERS.map(Dialect::name)).map(|name| {
-        let mut all = STARTERS.into_iter();
-        all.find(|dialect| dialect.name() == name).unwrap_or(Dialect::Native)
-    })
+    PossibleValuesParser::new(STARTERS.map(dialect_value))
+        .try_map(|name| Dialect::named(&name).ok_or("there is no such dialect"))
 }
 
 fn guard_parser() -> clap::builder::PossibleValuesParser {

@@ -16,6 +16,7 @@ mod install;
 mod list;
 mod man;
 mod out;
+mod payload;
 mod person;
 mod place;
 mod problem;
@@ -26,6 +27,7 @@ mod show;
 mod test;
 mod translate;
 mod trust;
+mod why;
 mod world;
 
 use std::ffi::OsString;
@@ -128,6 +130,7 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::List(args) => list::run(args, out),
         Command::Check(args) => check::run(args, out),
         Command::Fire(args) => fire::run(args, out),
+        Command::Why(args) => why::run(args, out),
         // Has been run already: it prints what another program reads, and nothing else.
         Command::Hook(_) | Command::Translate(_) => Ok(Exit::Problem),
         Command::Install(args) => install::install(args, out),

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use tollgate_config::layers::{Place, Places, named};
 use tollgate_core::{Dialect, Kind};
 
@@ -21,6 +21,11 @@ pub(crate) struct Project {
 }
 
 impl Project {
+    /// The directory, if one was named.
+    pub(crate) fn named(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
     /// Where its hooks are, and those of the person and the machine.
     pub(crate) fn places(&self) -> Result<Places, Problem> {
         Ok(Places::of_this_process(Some(self.directory()?)))
@@ -57,13 +62,16 @@ pub(crate) fn named_files<'p>(
     Ok(files)
 }
 
+/// Returns a dialect's name as a value of an argument, with what else people call it.
+pub(crate) fn dialect_value(dialect: Dialect) -> PossibleValue {
+    let value = PossibleValue::new(dialect.name());
+    if dialect == Dialect::HooksJson { value.alias("antigravity") } else { value }
+}
+
 /// Reads a dialect's name.
 pub(crate) fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
-    let names = Dialect::ALL.map(Dialect::name);
-    PossibleValuesParser::new(names).map(|name| {
-        let mut all = Dialect::ALL.into_iter();
-        all.find(|dialect| dialect.name() == name).unwrap_or(Dialect::Native)
-    })
+    PossibleValuesParser::new(Dialect::ALL.map(dialect_value))
+        .try_map(|name| Dialect::named(&name).ok_or("there is no such dialect"))
 }
 
 /// Reads an event's name.

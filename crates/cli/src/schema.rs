@@ -33,6 +33,7 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Of {
     /// Antigravity's hooks.json
+    #[value(alias = "antigravity")]
     HooksJson,
     /// Polytoken's hooks.json
     Polytoken,

@@ -25,3 +25,5 @@ pub mod settings;
 pub mod source;
 pub mod tools;
 pub mod trust;
+
+pub use names::nearest;

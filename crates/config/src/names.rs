@@ -1,8 +1,8 @@
 //! Names that people use, and the names they mean. Those of tools are in [`crate::tools`].
 
-/// The known name that is nearest to one that is not known, where it is near enough to be meant.
+/// Returns the known name that is nearest to an unknown one, if it is near enough to be a typing mistake.
 /// Case and separators do not count.
-pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     // Nobody mistypes a name of hundreds of letters, and the comparison is quadratic.
     if name.len() > 64 {
         return None;

@@ -44,6 +44,22 @@ impl Dialect {
         Self::Native,
     ];
 
+    /// Returns the dialect of this name. `antigravity` is what people call that of Antigravity's `hooks.json`.
+    ///
+    /// ```
+    /// use tollgate_core::Dialect;
+    ///
+    /// assert_eq!(Dialect::named("antigravity"), Some(Dialect::HooksJson));
+    /// assert_eq!(Dialect::named("hooks-json"), Some(Dialect::HooksJson));
+    /// assert_eq!(Dialect::named("emacs"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Self> {
+        if name == "antigravity" {
+            return Some(Self::HooksJson);
+        }
+        Self::ALL.into_iter().find(|dialect| dialect.name() == name)
+    }
+
     /// Its name, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {

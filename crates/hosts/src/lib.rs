@@ -56,7 +56,7 @@ pub use host::{Form, Forms, Host, HostEvent, Incoming, Part, Wire};
 pub use mcp::McpNames;
 pub use output::{Output, WireError};
 pub use reply::{Choices, Reply, Rewritten, Verdict};
-pub use tools::{HostTool, Shape};
+pub use tools::{HostTool, Shape, place};
 
 /// All hosts.
 pub static ALL: &[&Host] = &[

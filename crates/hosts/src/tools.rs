@@ -235,6 +235,25 @@ fn urls(tool: &HostTool, input: &Args, text: &str) -> Vec<(&'static str, Args)> 
     found.into_iter().chain(stated).map(one).collect()
 }
 
+/// Makes the paths of a call absolute, and adds the directory where a command runs: as readers do it for the calls of
+/// hosts, for a call of Tollgate's own tools.
+///
+/// ```
+/// use serde_json::json;
+/// use tollgate_core::event::ToolCall;
+///
+/// let mut call = ToolCall { name: "run_command".into(), ..ToolCall::default() };
+/// call.args.insert("CommandLine".to_owned(), json!("ls"));
+/// tollgate_hosts::place(&mut call, "/work/project");
+/// assert_eq!(call.text("Cwd"), Some("/work/project"));
+/// ```
+pub fn place(call: &mut ToolCall, cwd: &str) {
+    let is_own = call.server.as_deref().is_none_or(str::is_empty);
+    if let Some(tool) = tools::lookup(&call.name).filter(|_| is_own) {
+        call.args = placed(tool, std::mem::take(&mut call.args), Some(cwd));
+    }
+}
+
 /// Paths where the agent is, and the directory where it is at work, where the call leaves that to the
 /// host.
 fn placed(tool: &Tool, mut args: Args, cwd: Option<&str>) -> Args {

@@ -9,6 +9,7 @@ use tollgate_core::registry::Source;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::verdict::Permission;
 use tollgate_core::{Dialect, Kind};
+use tollgate_hosts::{Incoming, Part, Reply, Verdict};
 
 use crate::dispatch::Fired;
 use crate::exit::Exit;
@@ -32,6 +33,48 @@ pub(crate) struct Report {
     /// What is used instead of an error, or as the answer to questions.
     pub(crate) value: Option<Value>,
     pub(crate) hooks: Vec<HookLine>,
+    /// What the agent is told, if the payload is an agent's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) host: Option<Told>,
+    /// True if only the files of `--hooks` were asked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) named_only: bool,
+}
+
+/// What `tollgate hook` answers to an agent.
+#[derive(Debug, Serialize)]
+pub(crate) struct Told {
+    pub(crate) name: &'static str,
+    #[serde(skip)]
+    pub(crate) title: &'static str,
+    /// What the agent calls the event.
+    pub(crate) event: &'static str,
+    /// What becomes of the action: `silent`, `allow`, `ask`, `refuse` or `resume`.
+    pub(crate) verdict: &'static str,
+    pub(crate) reason: String,
+    /// What was decided that the agent cannot be told.
+    pub(crate) lost: Vec<String>,
+}
+
+const fn told(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Silent => "silent",
+        Verdict::Allow => "allow",
+        Verdict::Ask => "ask",
+        Verdict::Refuse => "refuse",
+        Verdict::Resume => "resume",
+    }
+}
+
+/// Returns the part of a host's event that decides about all of it, the first of the strictest, and what came of it.
+pub(crate) fn decisive(incoming: &Incoming, fired: Vec<Fired>) -> Option<(&Part, Fired)> {
+    let rank = |fired: &Fired| match decision(&fired.outcome) {
+        "deny" | "cancel" | "suppress" => 0,
+        "continue" | "retry" => 1,
+        "ask" | "force_ask" => 2,
+        _ => 3,
+    };
+    incoming.parts.iter().zip(fired).min_by_key(|(_, fired)| rank(fired))
 }
 
 /// One hook of the event.
@@ -96,7 +139,21 @@ impl Report {
             termination: termination(&outcome.decision, kind),
             value,
             hooks: lines.map(|(place, explained)| line(fired, place, explained)).collect(),
+            host: None,
+            named_only: false,
         }
+    }
+
+    /// Adds what the agent is told.
+    pub(crate) fn answered(&mut self, incoming: &Incoming, reply: &Reply) {
+        self.host = Some(Told {
+            name: incoming.host.name,
+            title: incoming.host.title,
+            event: incoming.event.name,
+            verdict: told(reply.verdict),
+            reason: reply.reason.clone(),
+            lost: reply.lost.clone(),
+        });
     }
 
     /// Whether a person is to be asked.
@@ -111,6 +168,7 @@ impl Report {
 
     /// What a person has said.
     pub(crate) fn settle(&mut self, yes: bool) {
+        self.host = None;
         if yes {
             self.decision = "allow";
         } else {
@@ -120,7 +178,14 @@ impl Report {
     }
 
     pub(crate) fn exit(&self) -> Exit {
-        if matches!(self.decision, "deny" | "cancel") { Exit::Denied } else { Exit::Fine }
+        match self.host.as_ref().map(|host| host.verdict) {
+            Some("refuse") => Exit::Denied,
+            Some("ask") => Exit::Asked,
+            Some(_) => Exit::Fine,
+            None if matches!(self.decision, "deny" | "cancel") => Exit::Denied,
+            None if self.is_question() => Exit::Asked,
+            None => Exit::Fine,
+        }
     }
 }
 

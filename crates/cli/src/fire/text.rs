@@ -26,6 +26,12 @@ pub(super) fn tell(report: &Report, before: &Value, fired: &Fired, out: &mut Out
     };
     let (style, word) = (Out::style(style), report.decision);
     out.line(format!("{}{subject}: {style}{word}{style:#}  ({})", report.event, time(fired.took)));
+    if let Some(host) = &report.host {
+        field(out, "host", &format!("{} {}: {}", host.title, host.event, host.verdict));
+        if !host.reason.is_empty() && host.reason != report.reason {
+            field(out, "told", &host.reason);
+        }
+    }
     // What the model is told is not told twice.
     let told = format!(": {}", report.reason);
     let detail = report.detail.strip_suffix(&told).unwrap_or(&report.detail);

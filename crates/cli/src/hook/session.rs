@@ -18,11 +18,28 @@ use crate::person::FOLDER;
 /// For how long they are kept where nobody says that a session has ended.
 const KEPT: Duration = Duration::from_hours(24 * 30);
 
+/// What becomes of the files in which projects of sessions are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pins {
+    /// They are written as the session goes on.
+    Kept,
+    /// They are only read.
+    Read,
+}
+
 /// The project that the session began in; `now` where that is not known.
-pub(super) fn project(incoming: &Incoming, state: Option<&Path>, now: PathBuf) -> PathBuf {
+pub(super) fn project(
+    incoming: &Incoming,
+    state: Option<&Path>,
+    now: PathBuf,
+    pins: Pins,
+) -> PathBuf {
     let Some(state) = state.filter(|_| !incoming.session.id.is_empty()) else { return now };
     let folder = state.join(FOLDER);
     let file = folder.join(name(incoming));
+    if pins == Pins::Read {
+        return read(&file).unwrap_or(now);
+    }
     if incoming.event.kind == Kind::SessionEnd {
         let kept = read(&file);
         let _ = fs::remove_file(&file);

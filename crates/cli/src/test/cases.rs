@@ -13,13 +13,16 @@ use tollgate_config::diagnostic::Diagnostic;
 use tollgate_config::layers::{Format, Place, Places, named};
 use tollgate_config::load::Setup;
 use tollgate_core::Kind;
+use tollgate_hosts as hosts;
 use tollgate_starlark::Starlark;
 
 use super::coverage::Coverage;
 use super::find::CaseFile;
 use super::{Outcome, Tested};
-use crate::dispatch::{Input, Ready};
-use crate::fire::Report;
+use crate::dispatch::Ready;
+use crate::fire::{Report, decisive};
+use crate::hook;
+use crate::payload::Payload;
 
 /// A file, as it is written.
 #[derive(Debug, Deserialize)]
@@ -38,7 +41,12 @@ struct File<'t> {
 struct Case {
     #[serde(default)]
     name: String,
-    event: Kind,
+    /// In the words of any dialect or agent; may be left out if the payload names it.
+    #[serde(default)]
+    event: Option<String>,
+    /// The agent whose payload it is, where its form does not tell.
+    #[serde(default)]
+    host: Option<String>,
     #[serde(default)]
     payload: Option<Value>,
     /// The decision, in the words of the event.
@@ -149,20 +157,48 @@ fn places(hooks: &[PathBuf], file: &CaseFile) -> Result<Vec<Place>, String> {
 /// What is different from what was expected.
 fn failure(ready: &Ready, case: &Case, coverage: &mut Coverage) -> Option<String> {
     let payload = case.payload.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    let input = match Input::from_value(case.event, payload) {
-        Ok(input) => input,
+    let host = match case.host.as_deref().map(|name| (name, hosts::by_name(name))) {
+        Some((name, None)) => return Some(format!("`{name}` is not an agent that Tollgate knows")),
+        Some((_, host)) => host,
+        None => None,
+    };
+    let payload = match Payload::of(case.event.as_deref(), host, payload) {
+        Ok(payload) => payload,
         Err(problem) => return Some(problem.to_string()),
+    };
+    let event = match &payload {
+        Payload::Own(input) => input.event.kind(),
+        Payload::Host(incoming) => match incoming.parts.first() {
+            Some(part) => part.event.kind(),
+            None => return Some(format!("{} told nothing to decide about", incoming.host.title)),
+        },
+        Payload::Unasked { host } => {
+            return Some(format!("{} asks no hook about this", host.title));
+        }
     };
     let pattern = match case.reason.as_deref().map(Regex::new).transpose() {
         Ok(pattern) => pattern,
         Err(error) => return Some(format!("`reason` is no regular expression: {error}")),
     };
-    let known = words(case.event);
+    let known = words(event);
     if !known.contains(&case.decision.as_str()) {
         let known = known.join(", ");
-        return Some(format!("`{}` is no decision of {}: {known}", case.decision, case.event));
+        return Some(format!("`{}` is no decision of {event}: {known}", case.decision));
     }
-    let fired = ready.fire(input);
+    let fired = match payload {
+        Payload::Own(input) => ready.fire(*input),
+        Payload::Host(incoming) => {
+            let all = hook::fired(ready, &incoming);
+            all.iter().for_each(|fired| coverage.fired(fired));
+            match decisive(&incoming, all) {
+                Some((_, fired)) => fired,
+                None => {
+                    return Some(format!("{} told nothing to decide about", incoming.host.title));
+                }
+            }
+        }
+        Payload::Unasked { .. } => return None,
+    };
     coverage.fired(&fired);
     let report = Report::of(&fired);
     let because = match (report.reason.as_str(), report.detail.as_str()) {

@@ -18,6 +18,7 @@ use crate::dispatch::{Input, Ready};
 use crate::exit::Exit;
 use crate::fire::Report;
 use crate::out::{Out, styles, width, wrapped};
+use crate::place::named_files;
 use crate::problem::Problem;
 use crate::{check, world};
 use words::{Seen, Unclear};
@@ -29,6 +30,7 @@ Examples:
   tollgate why 'git push --force'
   tollgate why 'rm -rf build' --cwd /work/project/web
   tollgate why 'curl https://example.com | sh' --json
+  tollgate why 'rm -rf ~' --hooks hooks/command-guard.md
 
 The command is not run. All hooks in force in the directory are asked, as for an
 agent that runs the command there. `does` is what the command does, `may` what
@@ -43,6 +45,9 @@ pub(crate) struct Args {
     /// The directory it would run in [default: this one]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
+    /// Ask the hooks of this file or directory, and no others; may be repeated
+    #[arg(long, value_name = "PATH")]
+    hooks: Vec<PathBuf>,
     /// Print one object
     #[arg(long)]
     json: bool,
@@ -74,6 +79,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         ("Cwd".to_owned(), json!(directory)),
     ]);
     let mut setup = Setup::new(places).scripts(Starlark::new()).only(Kind::ToolPre);
+    if !args.hooks.is_empty() {
+        setup = setup.named(named_files(&args.hooks, None)?);
+    }
     // Hooks are asked one after the other: threads would only be started to be waited for.
     setup.executor = Executor::in_place();
     let ready = Ready::new(setup)?;
@@ -140,7 +148,9 @@ fn tell(answer: &Answer<'_>, out: &mut Out) {
     let told = format!(": {}", report.reason);
     let detail = report.detail.strip_suffix(&told).unwrap_or(&report.detail);
     if !detail.is_empty() {
-        field("detail", detail);
+        // A file below this directory is shown as it would be typed here.
+        let here = std::env::current_dir().unwrap_or_default();
+        field("detail", &detail.replace(&format!("({}/", here.display()), "("));
     }
     let command = report.payload.get("args").and_then(|args| args.get("CommandLine"));
     if let Some(rewritten) = command.and_then(|it| it.as_str()).filter(|it| *it != answer.command) {

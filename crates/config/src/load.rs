@@ -11,6 +11,7 @@ mod find;
 mod missing;
 mod negation;
 mod protected;
+mod review;
 mod scripts;
 mod shells;
 mod trusted;
@@ -44,7 +45,7 @@ use find::{Found, Parsed, Tests, find_all, find_named};
 use negation::{check_negations, negated};
 use protected::protected;
 use shells::place_of;
-use trusted::{Trust, is_trusted};
+use trusted::{Trust, settings_in_force};
 
 /// What is loaded, and for whom.
 #[derive(Debug, Clone)]
@@ -161,8 +162,10 @@ impl Setup {
 fn read_settings(places: &Places) -> settings::Loaded {
     let mut files = places.settings();
     let is_there = files.project.as_ref().is_some_and(|file| file.symlink_metadata().is_ok());
-    if is_there && !is_trusted(places) {
-        files.project = None;
+    if is_there {
+        // What the project sets itself says nothing about whether it counts.
+        let above = settings::Loaded::read(&settings::Files { project: None, ..files.clone() });
+        files.project = settings_in_force(places, above.settings.trust.changed);
     }
     settings::Loaded::read(&files)
 }
@@ -231,7 +234,9 @@ pub fn load(setup: &Setup) -> Loaded {
         Files::Named(places) => find_named(places, tests),
     };
     let trust = match &setup.files {
-        Files::Trusted => Trust::of(&setup.places, &found),
+        Files::Trusted => {
+            Trust::of(&setup.places, &mut found, setup.settings.settings.trust.changed)
+        }
         Files::Found | Files::Named(_) => Trust::Given,
     };
     // What named files switch off was not looked for.
@@ -270,6 +275,7 @@ pub fn load(setup: &Setup) -> Loaded {
         loader.loaded.registrations.push(Guard::registration_of(protected));
     }
     let negated = negated(&found, &trust);
+    loader.reviewed(&trust);
     for found in found {
         loader.take(found, &trust, &negated);
     }
@@ -349,7 +355,11 @@ impl Loader<'_> {
         let (seal, state) = self.standing(&place, &source, trust);
         let state = match (file, state) {
             (Some(Parsed::Commands(file)), FileState::InForce) => {
-                self.commands(&place, &source, file, seal, negated);
+                let review = match trust {
+                    Trust::Review(review) if place.layer == Layer::Project => Some(&**review),
+                    _ => None,
+                };
+                self.commands(&place, &source, file, (seal, review), negated);
                 FileState::InForce
             }
             (Some(Parsed::Hook(artifact)), FileState::InForce) => {

@@ -17,6 +17,8 @@
 //! | `limits.inspections` | `1024` | how many dispatches may have inspectors under way | fewer |
 //! | `polytoken.deadline` | `10s` | how long a Polytoken hook may take that says nothing else | shorter |
 //! | `policy.otherwise` | `"open"` | what happens to a call that no policy is about | `"closed"` |
+//! | `trust.changed` | `"approved"` | whether what was trusted goes on running as it was approved while a change waits for review, or gates are closed | `"closed"` |
+//! | `trust.untrusted` | `"open"` | whether a project that nobody has trusted is unguarded or closed | `"closed"` |
 //! | `mask.fields` | none | further names of fields that are masked in records | more |
 //! | `mask.patterns` | none | further regular expressions for what is masked | more |
 //! | `engine.reask` | `true` | whether hooks are asked again about what was rewritten | `true` |
@@ -91,6 +93,8 @@ pub struct Settings {
     pub polytoken: Polytoken,
     /// `[policy]`
     pub policy: Policy,
+    /// `[trust]`
+    pub trust: Trust,
     /// `[mask]`
     pub mask: Mask,
     /// `[engine]`
@@ -174,6 +178,37 @@ pub enum Otherwise {
     #[default]
     Open,
     /// It is denied.
+    Closed,
+}
+
+/// Projects and their trust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Trust {
+    /// What happens while a change of what was trusted waits for review.
+    pub changed: WhenChanged,
+    /// What happens in a project that nobody has trusted.
+    pub untrusted: WhenUntrusted,
+}
+
+/// What happens while a change of what was trusted waits for review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenChanged {
+    /// What was trusted goes on running as it was approved.
+    #[default]
+    Approved,
+    /// Gates are closed.
+    Closed,
+}
+
+/// What happens in a project that nobody has trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenUntrusted {
+    /// Its hooks do not run, and nothing is closed.
+    #[default]
+    Open,
+    /// Gates are closed if it has hook files or settings.
     Closed,
 }
 

@@ -38,6 +38,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod beside;
+mod copies;
 mod declared;
 mod digest;
 mod executed;
@@ -47,6 +49,7 @@ mod programs;
 mod seal;
 mod store;
 mod survey;
+mod uses;
 pub(crate) mod words;
 
 use std::fmt;
@@ -56,14 +59,18 @@ use serde::Serialize;
 
 use crate::diagnostic::Code;
 
+pub(crate) use beside::needs_its_place;
+pub(crate) use copies::{Copies, DIRECTORY as COPIES};
 pub use digest::{Digest, NotADigest};
 pub(crate) use hash::Content;
 pub use hash::{Hash, NotAHash};
+pub use place::private_directory;
 pub use seal::{NotSealed, Seal, Tampered, Tampering};
 pub(crate) use store::Glimpse;
 pub use store::{Project, Store, StoreError};
 pub(crate) use survey::AsRead;
 pub use survey::{Pin, PinKind, Survey, SurveyError, Surveyed, SurveyedCommand, Unpinned};
+pub(crate) use uses::{uses, with_words};
 
 /// Whether a project's hooks may run.
 #[derive(Debug, Clone)]

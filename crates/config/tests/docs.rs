@@ -330,6 +330,7 @@ async fn a_file_that_does_not_load_closes_what_the_page_on_layers_says() {
         trust();
         assert!(!passes(&places).await, "broken and trusted: {}", path.display());
         fs::write(&path, if path.ends_with(".agents/hooks.json") { "{}" } else { "[]" }).unwrap();
+        // What was approved is broken as well.
         assert!(!passes(&places).await, "changed: {}", path.display());
         trust();
         assert!(passes(&places).await, "trusted again: {}", path.display());
@@ -337,8 +338,12 @@ async fn a_file_that_does_not_load_closes_what_the_page_on_layers_says() {
         fs::write(&store, "not JSON").unwrap();
         assert!(!passes(&places).await, "without a store: {}", path.display());
         fs::write(&store, good).unwrap();
+        let config = root.path().join("home/.config/tollgate/config.toml");
+        fs::create_dir_all(config.parent().unwrap()).unwrap();
         fs::remove_file(&path).unwrap();
-        assert!(!passes(&places).await, "deleted: {}", path.display());
+        assert!(passes(&places).await, "deleted: {}", path.display());
+        fs::write(config, "[trust]\nchanged = \"closed\"\n").unwrap();
+        assert!(!passes(&places).await, "deleted, and closed: {}", path.display());
     }
 }
 

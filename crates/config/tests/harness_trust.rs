@@ -20,7 +20,7 @@ mod stub;
 type Change = (&'static str, fn(&Path), &'static str);
 
 #[tokio::test]
-async fn a_trusted_project_that_is_something_else_now_denies() {
+async fn a_trusted_project_that_is_something_else_now_denies_where_that_is_set() {
     const CHANGES: &[Change] = &[
         ("an edit", |p| write(&p.join(".harness/hooks/a.md"), &hook("priority: 1")), "TG061"),
         ("a hook comes", |p| write(&p.join(".harness/hooks/c.md"), &hook("")), "TG061"),
@@ -57,6 +57,8 @@ async fn a_trusted_project_that_is_something_else_now_denies() {
         let root = tempfile::tempdir().unwrap();
         let places = Places::below(root.path());
         let project = root.path().join("project");
+        let user = places.user.as_ref().unwrap();
+        write(&user.join("config.toml"), "[trust]\nchanged = \"closed\"\n");
         write(&project.join(".harness/hooks/a.md"), &hook(""));
         write(&project.join(".tollgate/hooks/b.md"), &hook("event: turn.start"));
         write(&project.join(".tollgate/policy.star"), "allow");

@@ -87,6 +87,14 @@ async fn a_projects_hooks_run_once_they_are_trusted_and_as_long_as_they_are_the_
     assert_eq!(outcome.verdict.level, Level::Deny);
     assert!(outcome.record.detail().contains("hooks.json"), "{}", outcome.record.detail());
 
+    // Loaded anew, it runs as it was approved.
+    let loaded = load(&setup);
+    assert_eq!(loaded.diagnostics[0].code.id(), "TG078");
+    assert_eq!(call(&runner(loaded), "run_command", "ls").await.verdict.level, Level::Ask);
+
+    let config = places.user.as_ref().unwrap().join("config.toml");
+    write(&config, "[trust]\nchanged = \"closed\"\n");
+    let setup = Setup::new(places);
     let loaded = load(&setup);
     assert_eq!(loaded.files[0].state, FileState::Changed);
     let after = runner(loaded);

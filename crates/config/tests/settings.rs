@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use tollgate_config::diagnostic::Code::{BadPattern, OutOfRange, UnknownField, WrongType};
 use tollgate_config::diagnostic::{Code, Diagnostic};
 use tollgate_config::settings::{
-    Environment, Excepting, Files, KEYS, Loaded, Otherwise, Settings, schema,
+    Environment, Excepting, Files, KEYS, Loaded, Otherwise, Settings, WhenChanged, WhenUntrusted,
+    schema,
 };
 use tollgate_config::source::SourceFile;
 use tollgate_core::dialect::Layer;
@@ -55,6 +56,10 @@ deadline = "5s"
 [policy]
 otherwise = "closed"
 
+[trust]
+changed = "closed"
+untrusted = "closed"
+
 [mask]
 fields = ["customer"]
 patterns = ['\bCUST-\d+']
@@ -79,8 +84,10 @@ environment = ["PATH", "HOME"]
 fn every_key_is_read_and_shown_with_its_place() {
     let loaded = user(EVERYTHING);
     assert_eq!(loaded.diagnostics, []);
-    let Settings { http, limits, polytoken, policy, mask, engine, hosts, command, .. } =
+    let Settings { http, limits, polytoken, policy, trust, mask, engine, hosts, command, .. } =
         &loaded.settings;
+    assert_eq!(trust.changed, WhenChanged::Closed);
+    assert_eq!(trust.untrusted, WhenUntrusted::Closed);
     assert_eq!(http.allow.len(), 2);
     assert!(loaded.settings.allows_host("x.internal", 8080));
     assert!(!loaded.settings.allows_host("x.internal", 80));
@@ -148,6 +155,8 @@ fn the_defaults_are_the_documented_ones() {
             "limits.inspections = 1024",
             "polytoken.deadline = \"10s\"",
             "policy.otherwise = \"open\"",
+            "trust.changed = \"approved\"",
+            "trust.untrusted = \"open\"",
             "mask.fields = []",
             "mask.patterns = []",
             "engine.reask = true",
@@ -439,6 +448,8 @@ fn is_within(narrow: &Settings, wide: &Settings) -> bool {
         && narrow.engine.reask >= wide.engine.reask
         && narrow.policy.otherwise >= wide.policy.otherwise
         && narrow.exceptions.allow <= wide.exceptions.allow
+        && narrow.trust.changed >= wide.trust.changed
+        && narrow.trust.untrusted >= wide.trust.untrusted
         && wide.mask.fields.iter().all(|field| narrow.mask.fields.contains(field))
         && covered(&wide.http.allow)
         && variables
@@ -457,6 +468,12 @@ fn file() -> impl Strategy<Value = String> {
         }),
         proptest::sample::select(Excepting::ALL.to_vec())
             .prop_map(|it| format!("exceptions.allow = \"{}\"", it.name())),
+        any::<bool>().prop_map(|b| {
+            format!("trust.changed = \"{}\"", if b { "approved" } else { "closed" })
+        }),
+        any::<bool>().prop_map(|b| {
+            format!("trust.untrusted = \"{}\"", if b { "open" } else { "closed" })
+        }),
         hosts.prop_map(|hosts| format!("http.allow = {hosts:?}")),
         names.prop_map(|names| format!("command.environment = {names:?}")),
         Just("command.environment = \"inherit\"".to_owned()),

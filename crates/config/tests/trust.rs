@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -113,12 +113,12 @@ fn every_word_that_is_a_file_of_the_project_is_pinned() {
 
 #[test]
 fn what_is_executed_is_pinned_and_data_is_not() {
+    const A: &str = ".agents/a.sh";
     let project = Project::new();
     for path in [".agents/a.sh", ".agents/log", "data.json", "filter.jq", "x.awk", "Makefile"] {
         project.write(path, "x");
     }
     project.write("bin/cat", "x");
-    const A: &str = ".agents/a.sh";
     for (command, expected) in [
         // Data.
         ("./a.sh >> log", vec![A]),
@@ -519,9 +519,16 @@ fn a_store_that_others_could_write_is_refused() {
     }
     chmod(&path, 0o644).unwrap();
     assert!(!refused());
-    for mode in [0o770, 0o707, 0o1777] {
+    for mode in [0o772, 0o707, 0o1777] {
         chmod(directory, mode).unwrap();
         assert!(refused(), "{mode:o}");
+    }
+    // A group that others may be in.
+    let group = fs::metadata(directory).unwrap().gid();
+    if std::os::unix::fs::chown(directory, None, Some(12_345)).is_ok() {
+        chmod(directory, 0o770).unwrap();
+        assert!(refused());
+        std::os::unix::fs::chown(directory, None, Some(group)).unwrap();
     }
     chmod(directory, 0o755).unwrap();
     assert!(!refused());

@@ -141,6 +141,9 @@ codes! {
     BadTest = "TG076" Error "a test that is none",
     NoTest = "TG077" Note "a hook without a test",
 
+    // Trust, once more.
+    RunsAsApproved = "TG078" Warning "runs as it was approved",
+
     // Starlark, in Markdown hooks and policy files.
     ScriptSyntax = "TG080" Error "not valid Starlark",
     UnknownName = "TG081" Error "an unknown name in a script",

@@ -6,10 +6,11 @@ use tollgate_core::dialect::{Layer, Mode};
 use tollgate_core::{Dialect, Registration};
 use tollgate_exec::Environment;
 
+use super::review::{HELP, Review};
 use super::shells::{is_for_shells, variables};
 use super::trusted::from_here;
 use super::{Loader, cwd};
-use crate::command::{CommandHook, GRACE, Origin};
+use crate::command::{Closed, CommandHook, GRACE, Origin};
 use crate::diagnostic::{Code, Report};
 use crate::dialect::{FileDialect, FileHook, HookFile};
 use crate::layers::{Format, Place};
@@ -23,9 +24,9 @@ impl Loader<'_> {
     pub(super) fn commands(
         &mut self,
         place: &Place,
-        source: &SourceFile,
+        source: &Arc<SourceFile>,
         file: HookFile,
-        seal: Option<Arc<Seal>>,
+        (seal, review): (Option<Arc<Seal>>, Option<&Review>),
         negated: &[(Dialect, String)],
     ) {
         let Format::Commands(format) = place.format else { return };
@@ -36,25 +37,45 @@ impl Loader<'_> {
         };
         let shown: Arc<str> = place.path.display().to_string().into();
         let project = self.setup.places.project.as_deref();
-        let origin = Arc::new(Origin {
-            cwd: cwd(format, &place.path, project),
-            environment: match &self.setup.settings.settings.command.environment {
-                settings::Environment::Inherit => Environment::inherit(),
-                settings::Environment::Only(names) => Environment::only(names),
-            }
-            .without(is_for_shells),
-            variables: variables(place.layer, project),
-            seal,
-        });
-        for hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
+        let origin = |seal| {
+            Arc::new(Origin {
+                cwd: cwd(format, &place.path, project),
+                environment: match &self.setup.settings.settings.command.environment {
+                    settings::Environment::Inherit => Environment::inherit(),
+                    settings::Environment::Only(names) => Environment::only(names),
+                }
+                .without(is_for_shells),
+                variables: variables(place.layer, project),
+                seal,
+            })
+        };
+        let of_all = origin(seal);
+        let mut closed = Vec::new();
+        for mut hook in file.hooks.into_iter().filter(|hook| !off(hook)) {
             let line = source.line(hook.span.start);
             self.catalogue.push(Listed::command(dialect, place, line, &hook));
             if !self.is_wanted(hook.event.kinds) {
                 continue;
             }
+            let mut origin_of = Ok(Arc::clone(&of_all));
+            if let Some(review) = review {
+                origin_of = review.command(format, &hook.command, &of_all.cwd).map(|approved| {
+                    hook.command = approved.command;
+                    origin(approved.seal)
+                });
+            }
+            if let Err(why) = &origin_of {
+                closed.push((hook.span, why.clone()));
+            }
             let registration =
-                self.registration((format, place.layer), (&shown, line), hook, &origin);
+                self.registration((format, place.layer), (&shown, line), hook, origin_of);
             self.loaded.registrations.push(registration);
+        }
+        for (span, why) in closed {
+            self.loaded.is_sound = false;
+            let mut report = Report::new(Arc::clone(source));
+            report.add(Code::ChangedSinceTrusted, span, why).help(HELP);
+            self.loaded.diagnostics.extend(report.into_diagnostics());
         }
     }
 
@@ -91,7 +112,7 @@ impl Loader<'_> {
         (format, layer): (&'static dyn FileDialect, Layer),
         (path, line): (&Arc<str>, u32),
         hook: FileHook,
-        origin: &Arc<Origin>,
+        origin: Result<Arc<Origin>, String>,
     ) -> Registration {
         let FileHook { name, event, matcher, command, time, condition, variables, .. } = hook;
         let configured = match format.dialect() {
@@ -101,27 +122,35 @@ impl Loader<'_> {
         let usual = || configured.unwrap_or_else(|| format.time());
         let time = time.unwrap_or_else(|| usual().min(self.setup.settings.settings.limits.hook));
         self.loaded.longest = self.loaded.longest.max(time);
-        let handler = Arc::new(CommandHook {
-            name: name.clone(),
-            dialect: format,
-            script: command,
-            shell: self.shell(hook.shell.unwrap_or_else(|| format.shell())).to_owned(),
-            condition,
-            variables,
-            origin: Arc::clone(origin),
-            command: OnceLock::new(),
-            time,
-            surroundings: Arc::clone(&self.surroundings),
-        });
-        let mut registration = Registration::named(name)
+        let registration = Registration::named(name.clone())
             .dialect(format.dialect())
             .layer(layer)
             .source(Arc::clone(path), Some(line))
             .matching(matcher)
             .deadline(time + GRACE);
-        for kind in event.kinds {
-            registration = registration.and_on_kind(*kind, Arc::clone(&handler));
-        }
+        let registration = match origin {
+            Ok(origin) => {
+                let handler = Arc::new(CommandHook {
+                    name,
+                    dialect: format,
+                    script: command,
+                    shell: self.shell(hook.shell.unwrap_or_else(|| format.shell())).to_owned(),
+                    condition,
+                    variables,
+                    origin,
+                    command: OnceLock::new(),
+                    time,
+                    surroundings: Arc::clone(&self.surroundings),
+                });
+                let kinds = event.kinds.iter();
+                kinds.fold(registration, |all, kind| all.and_on_kind(*kind, Arc::clone(&handler)))
+            }
+            Err(why) => {
+                let handler = Arc::new(Closed { why });
+                let kinds = event.kinds.iter();
+                kinds.fold(registration, |all, kind| all.and_on_kind(*kind, Arc::clone(&handler)))
+            }
+        };
         if hook.in_background { registration.mode(Mode::Inspect) } else { registration }
     }
 }

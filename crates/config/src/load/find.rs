@@ -167,7 +167,7 @@ fn find(place: Place, tests: Tests, directories: &mut Directories) -> Option<Fou
     Some(Found { place, source, file, diagnostics, is_folder: false, seen })
 }
 
-fn parse(
+pub(super) fn parse(
     place: &Place,
     source: &Arc<SourceFile>,
     tests: Tests,

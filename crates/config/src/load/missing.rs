@@ -7,11 +7,12 @@ use hashbrown::HashSet;
 use tollgate_core::dialect::Layer;
 
 use super::closed::closed_for_all;
+use super::review::{HELP, Review};
 use super::trusted::Trust;
 use super::{FileState, LoadedFile, Loader};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::SourceFile;
-use crate::trust::Change;
+use crate::trust::{Change, ChangeKind};
 
 impl Loader<'_> {
     /// Files of the project that were trusted and are gone: what they guarded is guarded no more.
@@ -52,33 +53,55 @@ impl Loader<'_> {
         if self.setup.places.settings().project.as_ref() == Some(&path) {
             return;
         }
-        let said = Diagnostic::of_file(path, change.code(), change.to_string())
-            .help("look at what has changed, then trust it again: `tollgate trust`");
+        let said = Diagnostic::of_file(path, change.code(), change.to_string()).help(HELP);
         self.loaded.diagnostics.push(said);
+    }
+
+    /// Says what has changed of a project whose approved files run.
+    pub(super) fn reviewed(&mut self, trust: &Trust) {
+        let (Trust::Review(review), Some(root)) = (trust, &self.setup.places.project) else {
+            return;
+        };
+        let settings = self.setup.places.settings().project;
+        let is_said = |change: &&Change| {
+            // Settings that are gone close the gates, and that is said with it.
+            change.what == ChangeKind::Deleted && settings == Some(root.join(&change.path))
+        };
+        for change in review.changes.iter().filter(|change| !is_said(change)) {
+            self.loaded.diagnostics.push(Review::said(change, root));
+        }
     }
 
     /// The project's settings, where nobody has trusted them, or where they are all that was.
     fn settings_not_trusted(&mut self, trust: &Trust) {
         let Some(file) = self.setup.places.settings().project else { return };
-        match trust {
+        let root = file.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+        let changes = match trust {
             Trust::Untrusted if file.symlink_metadata().is_ok() => {
                 let message = "nobody has trusted the settings of this project: they do not count";
                 let said = Diagnostic::of_file(file, Code::NotTrusted, message)
                     .help("look at them, then trust them: `tollgate trust`");
                 self.loaded.diagnostics.push(said);
+                return;
             }
-            Trust::Changed(changes) => {
-                let root = file.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
-                if let Some(change) = changes.iter().find(|change| root.join(&change.path) == file)
-                {
-                    let said = Diagnostic::of_file(&file, change.code(), change.to_string())
-                        .help("look at what has changed, then trust it again: `tollgate trust`");
-                    self.loaded.registrations.extend(closed_for_all(&said.line()));
-                    self.loaded.diagnostics.push(said);
-                    self.loaded.is_sound = false;
-                }
+            Trust::Changed(changes) => changes,
+            // Its copy counts. Without the file, nobody has looked for one.
+            Trust::Review(review)
+                if file.symlink_metadata().is_ok() && review.copy_of(&file, root).is_some() =>
+            {
+                return;
             }
-            _ => {}
+            Trust::Review(review) => &review.changes,
+            _ => return,
+        };
+        let is_new =
+            |change: &&Change| matches!(trust, Trust::Review(_)) && change.what == ChangeKind::New;
+        let mut changes = changes.iter().filter(|change| !is_new(change));
+        if let Some(change) = changes.find(|change| root.join(&change.path) == file) {
+            let said = Diagnostic::of_file(&file, change.code(), change.to_string()).help(HELP);
+            self.loaded.registrations.extend(closed_for_all(&said.line()));
+            self.loaded.diagnostics.push(said);
+            self.loaded.is_sound = false;
         }
     }
 }

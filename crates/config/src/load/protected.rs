@@ -9,7 +9,7 @@ use super::trusted::Trust;
 use crate::guard::Protected;
 use crate::layers::{Format, Places};
 use crate::trust::words::Line;
-use crate::trust::{Pin, PinKind};
+use crate::trust::{COPIES, Pin, PinKind};
 
 /// What the agent must not write to.
 pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Protected {
@@ -20,8 +20,15 @@ pub(super) fn protected(places: &Places, trust: &Trust, found: &[Found]) -> Prot
             let pins = survey.pins().filter(|pin| !is_known(pin));
             pins.map(|pin| survey.root().join(&pin.path)).collect()
         }
+        Trust::Review(review) => {
+            let root = places.project.as_deref().unwrap_or(Path::new("/"));
+            review.pins().iter().map(|pin| root.join(&pin.path)).collect()
+        }
         _ => Vec::new(),
     };
+    // What runs while a change waits for review.
+    let copies = places.trust.as_deref().and_then(Path::parent).map(|it| it.join(COPIES));
+    extra.extend(copies);
     for found in found.iter().filter(|found| found.place.layer != Layer::Project) {
         extra.extend(scripts_of(found));
     }

@@ -1,15 +1,17 @@
 //! Whether a project's hooks may run.
 
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tollgate_core::dialect::Layer;
 
+use super::review::Review;
 use super::{Found, Tests, cwd, find_all};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dialect::FileDialect;
 use crate::layers::{Format, Places};
+use crate::settings::WhenChanged;
 use crate::trust::{
     AsRead, Change, Content, Glimpse, Seal, Store, StoreError, Survey, SurveyError, Surveyed,
     SurveyedCommand,
@@ -25,12 +27,15 @@ pub(super) enum Trust {
     /// As it is. What holds it to that is made when a hook needs it.
     Trusted(Box<Survey>, OnceCell<Arc<Seal>>),
     Changed(Vec<Change>),
+    /// It was trusted and has changed: what was approved runs while that waits for review.
+    Review(Box<Review>),
     /// It cannot be told.
     Unknown(Box<Diagnostic>),
 }
 
 impl Trust {
-    pub(super) fn of(places: &Places, found: &[Found]) -> Self {
+    /// Finds out, and puts approved hook files in the place of those that have changed.
+    pub(super) fn of(places: &Places, found: &mut Vec<Found>, then: WhenChanged) -> Self {
         let Some(root) = &places.project else { return Self::NoProject };
         let Some(path) = &places.trust else { return Self::Untrusted };
         // What was trusted is not known, not even whether there was anything.
@@ -39,7 +44,7 @@ impl Trust {
             Ok(store) => store,
             Err(error) => return unknown(error),
         };
-        let survey = Survey::of(root, all_surveyed(places, found, root));
+        let survey = Survey::of(root, all_surveyed(places, &*found, root));
         let survey = match survey {
             Ok(survey) => match store.glance(&survey) {
                 Some(Glimpse::Trusted) => {
@@ -55,12 +60,19 @@ impl Trust {
             Err(error) => return unknown(error),
         };
         match survey {
-            Ok(survey) => match store.changes(&survey) {
-                None => Self::Untrusted,
-                Some(changes) if changes.is_empty() => {
+            Ok(survey) => match (store.changes(&survey), store.project(survey.root())) {
+                (Some(changes), _) if changes.is_empty() => {
                     Self::Trusted(Box::new(survey), OnceCell::new())
                 }
-                Some(changes) => Self::Changed(changes),
+                (Some(changes), Some(project)) if then == WhenChanged::Approved => {
+                    let copies = store.copies();
+                    match Review::begin(places, found, project, copies, changes.clone()) {
+                        Ok(review) => Self::Review(Box::new(review)),
+                        Err(_) => Self::Changed(changes),
+                    }
+                }
+                (Some(changes), _) => Self::Changed(changes),
+                (None, _) => Self::Untrusted,
             },
             Err(error) => {
                 let root = root.canonicalize().unwrap_or_else(|_| root.clone());
@@ -75,14 +87,21 @@ impl Trust {
 
     /// Whether a file of this layer takes part.
     pub(super) const fn admits(&self, layer: Layer) -> bool {
-        !matches!(layer, Layer::Project) || matches!(self, Self::Trusted(..) | Self::Given)
+        !matches!(layer, Layer::Project)
+            || matches!(self, Self::Trusted(..) | Self::Given | Self::Review(_))
     }
 }
 
-/// Whether the project is trusted as it is.
-pub(super) fn is_trusted(places: &Places) -> bool {
-    let (found, _) = find_all(places, Tests::PassedOver);
-    matches!(Trust::of(places, &found), Trust::Trusted(..))
+/// The settings of the project that count: its file if the project is trusted as it is, and the
+/// approved copy while a change waits for review.
+pub(super) fn settings_in_force(places: &Places, then: WhenChanged) -> Option<PathBuf> {
+    let file = places.settings().project?;
+    let (mut found, _) = find_all(places, Tests::PassedOver);
+    match Trust::of(places, &mut found, then) {
+        Trust::Trusted(..) => Some(file),
+        Trust::Review(review) => review.copy_of(&file, places.project.as_deref()?),
+        _ => None,
+    }
 }
 
 /// What is to be trusted of a project: its hook files, and its settings.
@@ -108,7 +127,7 @@ fn all_surveyed<'f>(
 }
 
 /// A file of the project and what it runs.
-fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
+pub(super) fn surveyed(found: &Found, root: &Path) -> Option<Surveyed> {
     // Of a directory that cannot be read nothing can be pinned. Once it can, its files are new.
     if found.place.layer != Layer::Project || found.is_folder {
         return None;

@@ -8,8 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::host::Host;
-use super::value::{Bytes, Time};
-use super::{Environment, Excepting, Otherwise};
+use super::value::{Bytes, Choice, Time};
+use super::{Environment, Excepting, Otherwise, WhenChanged, WhenUntrusted};
 use crate::diagnostic::{Code, Report};
 use crate::names;
 use crate::source::{SourceFile, Span};
@@ -34,6 +34,8 @@ pub(super) struct Written {
     pub(super) inspections: Option<Set<u64>>,
     pub(super) deadline: Option<Set<Duration>>,
     pub(super) otherwise: Option<Set<Otherwise>>,
+    pub(super) changed: Option<Set<WhenChanged>>,
+    pub(super) untrusted: Option<Set<WhenUntrusted>>,
     pub(super) fields: Option<Set<Vec<String>>>,
     pub(super) patterns: Option<Set<Vec<String>>>,
     pub(super) reask: Option<Set<bool>>,
@@ -57,6 +59,8 @@ pub(super) const KEYS: &[&str] = &[
     "limits.inspections",
     "polytoken.deadline",
     "policy.otherwise",
+    "trust.changed",
+    "trust.untrusted",
     "mask.fields",
     "mask.patterns",
     "engine.reask",
@@ -188,7 +192,9 @@ impl Reader {
                 self.written.inspections = self.count(key, value, 16, 1_000_000);
             }
             "polytoken.deadline" => self.written.deadline = self.time(key, value, SHORTEST, HOUR),
-            "policy.otherwise" => self.written.otherwise = self.otherwise(key, value),
+            "policy.otherwise" => self.written.otherwise = self.choice(key, value),
+            "trust.changed" => self.written.changed = self.choice(key, value),
+            "trust.untrusted" => self.written.untrusted = self.choice(key, value),
             "mask.fields" => self.written.fields = self.fields(key, value),
             "mask.patterns" => self.written.patterns = self.patterns(key, value),
             "engine.reask" => self.written.reask = self.boolean(key, value),
@@ -203,7 +209,7 @@ impl Reader {
             "hosts.refuse_unasked" => self.written.refuse_unasked = self.boolean(key, value),
             "hosts.refuse_unwritten" => self.written.refuse_unwritten = self.boolean(key, value),
             "hosts.pass_allow" => self.written.pass_allow = self.boolean(key, value),
-            "exceptions.allow" => self.written.excepting = self.excepting(key, value),
+            "exceptions.allow" => self.written.excepting = self.choice(key, value),
             "command.environment" => self.written.environment = self.environment(key, value),
             _ => return false,
         }
@@ -301,45 +307,26 @@ impl Reader {
         Some(Set { value: boolean, span: value.span().into() })
     }
 
-    fn otherwise(&mut self, key: &str, value: &Value<'_>) -> Option<Set<Otherwise>> {
-        let otherwise = match value.get_ref().as_str() {
-            Some("open") => Otherwise::Open,
-            Some("closed") => Otherwise::Closed,
-            Some(other) => {
-                let message = format!("`{key}` is `{other}` here");
-                let help = match names::nearest(other, &["open", "closed"]) {
-                    Some(name) => format!("`\"{name}\"` is probably meant"),
-                    None => "it is `\"open\"` or `\"closed\"`".to_owned(),
-                };
-                self.complain(Code::OutOfRange, value.span().into(), message, help);
-                return None;
-            }
-            None => {
-                self.wrong(key, value, "`\"open\"` or `\"closed\"`");
-                return None;
-            }
+    fn choice<C: Choice>(&mut self, key: &str, value: &Value<'_>) -> Option<Set<C>> {
+        let words: Vec<&str> = C::WORDS.iter().map(|(word, _)| *word).collect();
+        let quoted: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
+        let wanted = match quoted.as_slice() {
+            [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+            _ => quoted.concat(),
         };
-        Some(Set { value: otherwise, span: value.span().into() })
-    }
-
-    fn excepting(&mut self, key: &str, value: &Value<'_>) -> Option<Set<Excepting>> {
-        let text = value.get_ref().as_str();
-        let known = |text| Excepting::ALL.into_iter().find(|known| known.name() == text);
-        if let Some(known) = text.and_then(known) {
-            return Some(Set { value: known, span: value.span().into() });
+        let Some(text) = value.get_ref().as_str() else {
+            self.wrong(key, value, &wanted);
+            return None;
+        };
+        if let Some((_, known)) = C::WORDS.iter().find(|(word, _)| *word == text) {
+            return Some(Set { value: *known, span: value.span().into() });
         }
-        let wanted = "`\"none\"`, `\"once\"`, `\"for\"` or `\"always\"`";
-        match text {
-            None => self.wrong(key, value, wanted),
-            Some(other) => {
-                let message = format!("`{key}` is `{other}` here");
-                let help = match names::nearest(other, &Excepting::ALL.map(Excepting::name)) {
-                    Some(name) => format!("`\"{name}\"` is probably meant"),
-                    None => format!("it is {wanted}"),
-                };
-                self.complain(Code::OutOfRange, value.span().into(), message, help);
-            }
-        }
+        let message = format!("`{key}` is `{text}` here");
+        let help = match names::nearest(text, &words) {
+            Some(name) => format!("`\"{name}\"` is probably meant"),
+            None => format!("it is {wanted}"),
+        };
+        self.complain(Code::OutOfRange, value.span().into(), message, help);
         None
     }
 

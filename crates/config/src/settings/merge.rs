@@ -6,8 +6,8 @@ use std::time::Duration;
 use tollgate_core::dialect::Layer;
 
 use super::file::{Set, Written};
-use super::value::{Bytes, Time};
-use super::{Environment, Origin, Otherwise, Settings};
+use super::value::{Bytes, Choice, Time};
+use super::{Environment, Origin, Settings};
 use crate::diagnostic::{Code, Report};
 use crate::source::{SourceFile, Span};
 
@@ -62,7 +62,9 @@ impl Merge<'_> {
         );
         self.most("polytoken.deadline", w.deadline.as_ref(), |s| &mut s.polytoken.deadline, time);
         self.most("engine.rounds", w.rounds.as_ref(), |s| &mut s.engine.rounds, |n| n.to_string());
-        self.otherwise(w.otherwise.as_ref());
+        self.choice("policy.otherwise", w.otherwise.as_ref(), |s| &mut s.policy.otherwise);
+        self.choice("trust.changed", w.changed.as_ref(), |s| &mut s.trust.changed);
+        self.choice("trust.untrusted", w.untrusted.as_ref(), |s| &mut s.trust.untrusted);
         self.switch("engine.reask", w.reask.as_ref(), |s| &mut s.engine.reask, true);
         self.switch(
             "hosts.refuse_unasked",
@@ -77,12 +79,7 @@ impl Merge<'_> {
             true,
         );
         self.switch("hosts.pass_allow", w.pass_allow.as_ref(), |s| &mut s.hosts.pass_allow, false);
-        self.most(
-            "exceptions.allow",
-            w.excepting.as_ref(),
-            |s| &mut s.exceptions.allow,
-            |excepting| format!("`\"{}\"`", excepting.name()),
-        );
+        self.choice("exceptions.allow", w.excepting.as_ref(), |s| &mut s.exceptions.allow);
         self.hosts(written);
         self.environment(w.environment.as_ref());
         self.masks(written);
@@ -146,12 +143,23 @@ impl Merge<'_> {
         }
     }
 
-    fn otherwise(&mut self, set: Option<&Set<Otherwise>>) {
+    /// A value that is narrower the later it stands among its words.
+    fn choice<C: Choice>(
+        &mut self,
+        key: &'static str,
+        set: Option<&Set<C>>,
+        field: impl Fn(&mut Settings) -> &mut C,
+    ) {
         let Some(set) = set else { return };
-        let bound = (set.value < self.settings.policy.otherwise).then_some("only `\"closed\"`");
-        let here = shown_otherwise(set.value);
-        if let Fate::Taken = self.fate("policy.otherwise", set.span, &here, bound) {
-            self.settings.policy.otherwise = set.value;
+        let current = field(&mut self.settings).rank();
+        let allowed = || {
+            let words = C::WORDS.iter().skip(current).map(|(word, _)| format!("`\"{word}\"`"));
+            format!("only {}", words.collect::<Vec<_>>().join(" or "))
+        };
+        let bound = (set.value.rank() < current).then(allowed);
+        let here = format!("`\"{}\"`", set.value.word());
+        if let Fate::Taken = self.fate(key, set.span, &here, bound.as_deref()) {
+            *field(&mut self.settings) = set.value;
         }
     }
 
@@ -255,13 +263,6 @@ fn quoted<T: std::fmt::Display>(entries: &[T]) -> String {
     format!("`[{}]`", quoted.join(", "))
 }
 
-fn shown_otherwise(otherwise: Otherwise) -> String {
-    match otherwise {
-        Otherwise::Open => "`\"open\"`".to_owned(),
-        Otherwise::Closed => "`\"closed\"`".to_owned(),
-    }
-}
-
 fn shown_environment(environment: &Environment) -> String {
     match environment {
         Environment::Inherit => "`\"inherit\"`".to_owned(),
@@ -271,8 +272,8 @@ fn shown_environment(environment: &Environment) -> String {
 
 /// The value of a key as it would be written.
 pub(super) fn shown(settings: &Settings, key: &str) -> String {
-    let Settings { http, limits, polytoken, policy, mask, engine, hosts, .. } = settings;
-    let Settings { exceptions, command, .. } = settings;
+    let Settings { http, limits, polytoken, policy, trust, mask, engine, .. } = settings;
+    let Settings { hosts, exceptions, command, .. } = settings;
     let text = |shown: String| format!("\"{shown}\"");
     let plain = |shown: String| shown.trim_matches('`').to_owned();
     match key {
@@ -285,7 +286,9 @@ pub(super) fn shown(settings: &Settings, key: &str) -> String {
         "limits.commands" => limits.commands.to_string(),
         "limits.inspections" => limits.inspections.to_string(),
         "polytoken.deadline" => text(time(polytoken.deadline)),
-        "policy.otherwise" => plain(shown_otherwise(policy.otherwise)),
+        "policy.otherwise" => text(policy.otherwise.word().to_owned()),
+        "trust.changed" => text(trust.changed.word().to_owned()),
+        "trust.untrusted" => text(trust.untrusted.word().to_owned()),
         "mask.fields" => toml_list(&mask.fields),
         "mask.patterns" => toml_list(&mask.patterns),
         "engine.reask" => engine.reask.to_string(),

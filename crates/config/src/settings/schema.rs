@@ -14,6 +14,8 @@ pub struct ConfigFile {
     pub polytoken: Option<PolytokenTable>,
     /// Policies.
     pub policy: Option<PolicyTable>,
+    /// Projects and their trust.
+    pub trust: Option<TrustTable>,
     /// What is masked in records, besides the usual.
     pub mask: Option<MaskTable>,
     /// The engine.
@@ -68,6 +70,18 @@ pub struct PolytokenTable {
 pub struct PolicyTable {
     /// What happens to a call that no policy is about. Default: open.
     pub otherwise: Option<OtherwiseValue>,
+}
+
+/// `[trust]`
+#[derive(Debug, Clone, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct TrustTable {
+    /// What happens while a change of what was trusted waits for review: it goes on running as it
+    /// was approved, or gates are closed. Default: approved.
+    pub changed: Option<ChangedValue>,
+    /// What happens in a project that nobody has trusted: nothing is closed, or gates are.
+    /// Default: open.
+    pub untrusted: Option<UntrustedValue>,
 }
 
 /// `[mask]`
@@ -160,6 +174,26 @@ pub enum ExceptingValue {
     For,
     /// One that lasts until it is revoked.
     Always,
+}
+
+/// What happens while a change of what was trusted waits for review.
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub enum ChangedValue {
+    /// What was trusted goes on running as it was approved.
+    Approved,
+    /// Gates are closed.
+    Closed,
+}
+
+/// What happens in a project that nobody has trusted.
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub enum UntrustedValue {
+    /// Its hooks do not run, and nothing is closed.
+    Open,
+    /// Gates are closed if it has hook files or settings.
+    Closed,
 }
 
 /// The variables that commands get.

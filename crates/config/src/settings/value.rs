@@ -3,6 +3,44 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::{Excepting, Otherwise, WhenChanged, WhenUntrusted};
+
+/// A value that is one of a few words.
+pub(super) trait Choice: Copy + PartialEq + 'static {
+    /// The words and what they mean, the widest first.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// Returns its place among the words: the later, the narrower.
+    fn rank(self) -> usize {
+        Self::WORDS.iter().position(|(_, value)| *value == self).unwrap_or(Self::WORDS.len())
+    }
+
+    /// Returns the word for it.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl Choice for Otherwise {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("open", Self::Open), ("closed", Self::Closed)];
+}
+
+impl Choice for WhenChanged {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("approved", Self::Approved), ("closed", Self::Closed)];
+}
+
+impl Choice for WhenUntrusted {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("open", Self::Open), ("closed", Self::Closed)];
+}
+
+impl Choice for Excepting {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("always", Self::Always), ("for", Self::For), ("once", Self::Once), ("none", Self::None)];
+}
+
 /// A duration as it is written: `500ms`, `10s`, `2m`, `1h`.
 ///
 /// ```

@@ -157,6 +157,11 @@ impl Content {
         Self { hash: Hash::of(bytes), stat, is_settled: stat.is_settled(at), size }
     }
 
+    /// What is in a copy; none if it cannot be read.
+    pub(crate) fn of_copy(path: &Path) -> Option<Self> {
+        Self::of(path, super::copies::LARGEST).ok()
+    }
+
     /// Reads and hashes a file of at most `limit` bytes.
     pub(super) fn of(path: &Path, limit: u64) -> Result<Self, Unhashed> {
         const ATTEMPTS: usize = 3;
@@ -181,7 +186,7 @@ impl Content {
 }
 
 /// Opens a file to read. A pipe in its place must not make us wait for a writer.
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -64,6 +64,58 @@ fn check(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Makes a directory that is only ours, whatever the umask says, with those on the way to it. One
+/// that is there stays as it is.
+pub fn private_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Takes the rights of the group away from a directory of ours that was made with `umask 002`, if
+/// nobody else is in the group: then nobody else can have written to it. Any other is left as it is.
+fn repaired(directory: &Path, metadata: Metadata) -> Metadata {
+    const BY_GROUP: u32 = 0o020;
+    const BY_ALL: u32 = 0o002;
+    let mode = metadata.mode();
+    let is_such = metadata.is_dir()
+        && metadata.uid() == us()
+        && mode & (BY_GROUP | BY_ALL) == BY_GROUP
+        && is_private_group(metadata.gid());
+    if !is_such {
+        return metadata;
+    }
+    let narrower = fs::Permissions::from_mode(mode & 0o7755);
+    if fs::set_permissions(directory, narrower).is_err() {
+        return metadata;
+    }
+    fs::symlink_metadata(directory).unwrap_or(metadata)
+}
+
+/// True if a group is the one that was made for our user and has no other member, as far as the
+/// files of the system tell. Users of a network are in none of them, so a group of another name
+/// than the user's is never taken for private.
+fn is_private_group(group: u32) -> bool {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    is_private(&read("/etc/passwd"), &read("/etc/group"), us(), group)
+}
+
+fn is_private(users: &str, groups: &str, user: u32, group: u32) -> bool {
+    let fields = |line: &'_ str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
+    let is = |fields: &[String], at: usize, number: u32| {
+        fields.get(at).and_then(|field| field.parse().ok()) == Some(number)
+    };
+    let users: Vec<_> = users.lines().map(fields).collect();
+    let groups: Vec<_> = groups.lines().map(fields).filter(|it| is(it, 2, group)).collect();
+    let Some(own) = users.iter().find(|it| is(it, 2, user) && is(it, 3, group)) else {
+        return false;
+    };
+    let others = users.iter().any(|it| is(it, 3, group) && !is(it, 2, user));
+    let [of_group] = groups.as_slice() else { return false };
+    let members = of_group.get(3).map(String::as_str).unwrap_or_default();
+    let only_us =
+        members.split(',').all(|name| name.is_empty() || own.first().is_some_and(|it| it == name));
+    !others && only_us && own.first() == of_group.first()
+}
+
 /// Looks at a path without following it.
 fn look(path: &Path) -> Result<Option<Metadata>, StoreError> {
     match fs::symlink_metadata(path) {
@@ -101,7 +153,7 @@ impl Place {
         let file = linked(&follow(&linked(&path)?)?)?;
         let directory = file.parent().unwrap_or(Path::new("/")).to_path_buf();
         if let Some(metadata) = look(&directory)? {
-            check(&directory, &metadata)?;
+            check(&directory, &repaired(&directory, metadata))?;
         }
         Ok(Self { file, directory })
     }
@@ -141,11 +193,7 @@ impl Place {
 
     /// Waits until nobody else writes.
     pub(super) fn lock(&self) -> Result<Locked<'_>, StoreError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.directory)
-            .map_err(failed(&self.directory, "made"))?;
+        private_directory(&self.directory).map_err(failed(&self.directory, "made"))?;
         if let Some(metadata) = look(&self.directory)? {
             check(&self.directory, &metadata)?;
         }
@@ -206,5 +254,29 @@ impl Locked<'_> {
         File::open(directory)
             .and_then(|directory| directory.sync_all())
             .map_err(failed(directory, "synchronised"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_group_has_the_name_of_its_only_user() {
+        const USERS: &str = "root:x:0:0::/:/bin/sh\nme:x:1000:1000::/home/me:/bin/sh\n\
+                             you:x:1001:100::/home/you:/bin/sh\n";
+        for (users, groups, expected) in [
+            (USERS, "me:x:1000:\nusers:x:100:", true),
+            (USERS, "me:x:1000:me", true),
+            (USERS, "me:x:1000:me,you", false),
+            (USERS, "staff:x:1000:", false),
+            (USERS, "", false),
+            (USERS, "me:x:1000:\nme:x:1000:you", false),
+            ("me:x:1000:1000::\nyou:x:1001:1000::", "me:x:1000:", false),
+            ("", "me:x:1000:", false),
+        ] {
+            assert_eq!(is_private(users, groups, 1000, 1000), expected, "{users} {groups}");
+        }
+        assert!(!is_private(USERS, "users:x:100:\nme:x:1000:", 1000, 100));
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tollgate_core::policy::resolve;
 
 use super::hash::{Content, Hash, Stat, Unhashed};
-use super::survey::{Found, LARGEST, Survey};
+use super::survey::{Found, LARGEST, Pin, Survey};
 
 /// The pinned files of a trusted project, or some of them, as they were when they were hashed.
 ///
@@ -125,8 +125,29 @@ impl fmt::Debug for Sealed {
 impl Seal {
     /// The seal of everything in a survey that was found to be what was trusted.
     pub(crate) fn of(survey: &Survey) -> Self {
-        let pins = survey.found().map(|found| Arc::new(Sealed::new(survey.root(), found)));
+        Self::of_some(survey, |_| true)
+    }
+
+    /// The seal of some of the pins of a survey.
+    pub(crate) fn of_some(survey: &Survey, is_wanted: impl Fn(&Pin) -> bool) -> Self {
+        let found = survey.found().filter(|found| is_wanted(&found.pin));
+        let pins = found.map(|found| Arc::new(Sealed::new(survey.root(), found)));
         Self::with(survey.root().to_path_buf(), pins.collect())
+    }
+
+    /// With a file outside of the project, which is to be as it is now.
+    pub(crate) fn and_file(mut self, path: &Path) -> std::io::Result<Self> {
+        let path = fs::canonicalize(path)?;
+        let content = Content::of(&path, LARGEST).map_err(io::Error::other)?;
+        self.pins.push(Arc::new(Sealed {
+            name: path.display().to_string(),
+            real: path.clone(),
+            path,
+            hash: content.hash,
+            seen: Mutex::new(Seen { stat: content.stat, is_settled: content.is_settled }),
+            broken: OnceLock::new(),
+        }));
+        Ok(Self::with(self.root, self.pins))
     }
 
     fn with(root: PathBuf, pins: Vec<Arc<Sealed>>) -> Self {

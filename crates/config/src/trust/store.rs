@@ -1,7 +1,7 @@
 //! Which projects were trusted, and as what.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::copies::Copies;
 use super::digest::Digest;
 use super::hash;
 use super::place::Place;
@@ -177,7 +178,8 @@ impl Store {
         self.content.projects.iter().map(|(root, project)| (Path::new(root), project))
     }
 
-    /// Trusts a project as it was surveyed.
+    /// Trusts a project as it was surveyed, and keeps a copy of each file that is pinned, so that it
+    /// can go on running as it was approved.
     pub fn trust(&mut self, survey: &Survey) -> Result<(), StoreError> {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let project = Project {
@@ -185,9 +187,25 @@ impl Store {
             digest: survey.digest(),
             pins: survey.pins().cloned().collect(),
         };
-        self.change(|projects| {
-            projects.insert(key(survey.root()), project);
-        })
+        let root = key(survey.root());
+        let copies = self.copies();
+        self.change(
+            || copies.keep(survey),
+            |projects| {
+                projects.insert(root.clone(), project);
+            },
+            || copies.mark(&root),
+        )
+    }
+
+    /// The copies of what was approved.
+    pub(crate) fn copies(&self) -> Copies {
+        Copies::beside(self.path())
+    }
+
+    /// What was trusted of a project.
+    pub(crate) fn project(&self, root: &Path) -> Option<&Project> {
+        self.content.projects.get(&key(root))
     }
 
     /// Trusts a project only if it is what a person has looked at elsewhere, by its digest.
@@ -203,9 +221,19 @@ impl Store {
     pub fn revoke(&mut self, root: &Path) -> Result<bool, StoreError> {
         // The directory may be gone by now; then its path is all there is.
         let canonical = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+        let root = key(&canonical);
+        let copies = self.copies();
+        let mut was_marked = false;
         let mut was_trusted = false;
-        self.change(|projects| was_trusted = projects.remove(&key(&canonical)).is_some())?;
-        Ok(was_trusted)
+        self.change(
+            || {
+                was_marked = copies.unmark(&root)?;
+                Ok(())
+            },
+            |projects| was_trusted = projects.remove(&root).is_some(),
+            || Ok(()),
+        )?;
+        Ok(was_trusted || was_marked)
     }
 
     /// In which state a project is.
@@ -223,14 +251,18 @@ impl Store {
         Some(changes(&project.pins, survey))
     }
 
+    /// Changes what is stored, with what has to be done before and after, while nobody else writes.
     fn change(
         &mut self,
+        before: impl FnOnce() -> Result<(), StoreError>,
         change: impl FnOnce(&mut BTreeMap<String, Project>),
+        after: impl FnOnce() -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let place = self.place.clone();
         let locked = place.lock()?;
         // What others have written since it was opened stays.
         let mut content = content_of(&place, place.read()?)?;
+        before()?;
         change(&mut content.projects);
         let text = serde_json::to_vec_pretty(&content).map_err(|error| StoreError::Io {
             path: place.path().to_path_buf(),
@@ -239,6 +271,9 @@ impl Store {
         })?;
         locked.replace(&text)?;
         self.content = content;
+        after()?;
+        let pins = self.content.projects.values().flat_map(|project| &project.pins);
+        self.copies().sweep(&pins.map(|pin| pin.hash).collect::<BTreeSet<_>>());
         Ok(())
     }
 }

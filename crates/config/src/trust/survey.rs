@@ -262,13 +262,13 @@ impl Survey {
     }
 
     /// Where a path is: one below the project as it was given is below the project as it is.
-    fn place_of(&self, path: &Path) -> PathBuf {
+    pub(super) fn place_of(&self, path: &Path) -> PathBuf {
         self.root.join(below(&self.given, path).unwrap_or(path))
     }
 
     /// A path as it is named here: relative to the project where it is in it. None where it is
     /// not UTF-8.
-    fn name_of(&self, path: &Path) -> Option<String> {
+    pub(super) fn name_of(&self, path: &Path) -> Option<String> {
         let plain = plainly(path);
         // `link/../file` is not `file` where the link leads out of the directory.
         let same =

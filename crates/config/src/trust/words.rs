@@ -37,6 +37,8 @@ pub(crate) struct Word {
     pub(crate) holes: Vec<Hole>,
     /// Whether it is the file of a redirection.
     pub(crate) redirect: Option<Redirect>,
+    /// Where it is in the text, in characters. None inside of substitutions.
+    pub(crate) span: Option<(usize, usize)>,
 }
 
 /// One command: a program, its arguments, its redirections.
@@ -113,6 +115,8 @@ impl Line {
             word: None,
             redirect: None,
             documents: Vec::new(),
+            part: 0,
+            begin: None,
         };
         reader.run();
     }
@@ -135,6 +139,9 @@ struct Reader<'a> {
     /// What the next word is to a redirection before it.
     redirect: Option<Redirect>,
     documents: Vec<Awaited>,
+    /// Where the part of the text begins that is being read, and where the word does.
+    part: usize,
+    begin: Option<usize>,
 }
 
 impl Reader<'_> {
@@ -171,8 +178,11 @@ impl Reader<'_> {
     fn end_word(&mut self) {
         if let Some(mut word) = self.word.take() {
             word.redirect = self.redirect.take();
+            let begin = self.begin.filter(|_| self.depth == 0);
+            word.span = begin.map(|begin| (begin, self.part));
             self.command.words.push(word);
         }
+        self.begin = None;
     }
 
     fn end_command(&mut self) {
@@ -184,7 +194,12 @@ impl Reader<'_> {
     }
 
     fn run(&mut self) {
-        while let Some(c) = self.next() {
+        loop {
+            if self.word.is_some() {
+                self.begin.get_or_insert(self.part);
+            }
+            self.part = self.at;
+            let Some(c) = self.next() else { break };
             match c {
                 '\\' => match self.next() {
                     Some('\n') | None => {}
@@ -380,6 +395,7 @@ impl Reader<'_> {
             |word: &Word| word.holes.is_empty() && word.text.chars().all(|c| c.is_ascii_digit());
         if self.word.as_ref().is_some_and(is_descriptor) {
             self.word = None;
+            self.begin = None;
         }
         self.end_word();
         if self.take('(') {
@@ -469,6 +485,8 @@ fn substitutions(text: &str) -> Vec<String> {
         word: None,
         redirect: None,
         documents: Vec::new(),
+        part: 0,
+        begin: None,
     };
     reader.double_quoted();
     let holes = reader.word.map(|word| word.holes).unwrap_or_default();
@@ -516,6 +534,26 @@ mod tests {
         ] {
             assert_eq!(words(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn words_know_where_they_are() {
+        for (text, expected) in [
+            ("a  \"b c\" 'd'e;f>g", vec!["a", "\"b c\"", "'d'e", "f", "g"]),
+            ("\"$D\"/x.sh --y", vec!["\"$D\"/x.sh", "--y"]),
+            ("a\\ b 2>c\nd # e", vec!["a\\ b", "c", "d"]),
+            ("ü ./ä.sh 2>&1", vec!["ü", "./ä.sh"]),
+        ] {
+            let line = Line::parse(text);
+            let words = line.commands.iter().flat_map(|command| &command.words);
+            let at = |(begin, end): (usize, usize)| {
+                text.chars().skip(begin).take(end - begin).collect::<String>()
+            };
+            let found: Vec<_> = words.map(|word| at(word.span.unwrap())).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+        let inner = Line::parse("$(a) b");
+        assert_eq!(inner.commands[0].words[0].span, None);
     }
 
     #[test]

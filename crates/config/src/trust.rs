@@ -46,10 +46,12 @@ mod executed;
 mod hash;
 mod place;
 mod programs;
+mod repository;
 mod seal;
 mod store;
 mod survey;
 mod uses;
+mod whole;
 pub(crate) mod words;
 
 use std::fmt;

@@ -11,6 +11,7 @@ use super::review::{HELP, Review};
 use super::trusted::Trust;
 use super::{FileState, LoadedFile, Loader};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::settings::WhenUntrusted;
 use crate::source::SourceFile;
 use crate::trust::{Change, ChangeKind};
 
@@ -23,6 +24,7 @@ impl Loader<'_> {
             self.loaded.is_sound = false;
         }
         self.settings_not_trusted(trust);
+        self.untrusted(trust);
         let Trust::Changed(changes) = trust else { return };
         let Some(root) = &self.setup.places.project else { return };
         let there: HashSet<PathBuf> =
@@ -44,6 +46,24 @@ impl Loader<'_> {
                 state: FileState::Changed,
                 hooks: 0,
             });
+        }
+    }
+
+    /// A project that nobody has trusted, where that closes its gates.
+    fn untrusted(&mut self, trust: &Trust) {
+        let closes = self.setup.settings.settings.trust.untrusted == WhenUntrusted::Closed;
+        let settings = self.setup.places.settings().project;
+        let has_files = self.loaded.files.iter().any(|file| file.layer == Layer::Project)
+            || settings.is_some_and(|file| file.symlink_metadata().is_ok());
+        let Some(root) = self.setup.places.project.as_ref().filter(|_| closes && has_files) else {
+            return;
+        };
+        if matches!(trust, Trust::Untrusted) {
+            let message = "nobody has trusted this project, and `trust.untrusted` is `\"closed\"`";
+            let said = Diagnostic::of_file(root, Code::NotTrusted, message)
+                .help("look at it, then trust it: `tollgate trust`");
+            self.loaded.registrations.extend(closed_for_all(&said.line()));
+            self.loaded.diagnostics.push(said);
         }
     }
 

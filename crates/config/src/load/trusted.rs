@@ -72,11 +72,15 @@ impl Trust {
                     }
                 }
                 (Some(changes), _) => Self::Changed(changes),
+                (None, _) if store.has_lost(survey.root()) => lost(path),
                 (None, _) => Self::Untrusted,
             },
             Err(error) => {
                 let root = root.canonicalize().unwrap_or_else(|_| root.clone());
-                if store.projects().all(|(known, _)| known != root) {
+                if store.has_lost(&root) {
+                    return lost(path);
+                }
+                if store.project(&root).is_none() {
                     return Self::Untrusted;
                 }
                 let code = Code::ChangedSinceTrusted;
@@ -90,6 +94,16 @@ impl Trust {
         !matches!(layer, Layer::Project)
             || matches!(self, Self::Trusted(..) | Self::Given | Self::Review(_))
     }
+}
+
+/// A project that was trusted, of which the store does not know.
+fn lost(store: &Path) -> Trust {
+    let message = "this project was trusted, and the trust store does not know of it any more";
+    let said = Diagnostic::of_file(store, Code::BrokenTrustStore, message).help(
+        "restore the trust store, or review the project again: `tollgate trust`; if it is not to be \
+         trusted: `tollgate trust --revoke`",
+    );
+    Trust::Unknown(Box::new(said))
 }
 
 /// The settings of the project that count: its file if the project is trusted as it is, and the

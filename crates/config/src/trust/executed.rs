@@ -76,6 +76,8 @@ const SYSTEM: &[&str] = &["/bin/", "/usr/bin/"];
 /// Programs that run texts which they are given.
 const EVALUATORS: &[&str] = &["eval", "parallel", "source", ".", "trap"];
 
+const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "fish"];
+
 /// Words in code of other languages that may run what it has read.
 const RUNNING: &[&str] = &[
     "exec",
@@ -194,7 +196,7 @@ pub(super) fn program(command: &Command) -> Option<(&Word, Vec<&Word>)> {
 }
 
 /// True if the program of a command only reads, prints or removes what its operands name.
-fn reads_only(command: &Command) -> bool {
+pub(super) fn reads_only(command: &Command) -> bool {
     let Some((name, operands)) = program(command) else { return false };
     let plain = SYSTEM.iter().find_map(|directory| name.text.strip_prefix(directory));
     let plain = plain.unwrap_or(&name.text);
@@ -223,6 +225,25 @@ fn interpreter(word: &Word) -> Option<&'static str> {
     let plain = word.base_name().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let known = INTERPRETERS.iter().find(|(interpreter, _)| *interpreter == plain);
     known.map(|(interpreter, _)| *interpreter)
+}
+
+/// True if a program is a shell, or what runs a script in the shell that is there.
+pub(super) fn is_shell(word: &Word) -> bool {
+    matches!(word.text.as_str(), "." | "source")
+        || interpreter(word).is_some_and(|it| SHELLS.contains(&it))
+}
+
+/// True if a script is one of a shell that runs no program but those that only read.
+pub(super) fn only_reads(script: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(script) else { return false };
+    let of_shell = match text.strip_prefix("#!").and_then(|rest| rest.lines().next()) {
+        None => true,
+        Some(line) => {
+            let last = line.split_whitespace().rfind(|word| !word.starts_with('-'));
+            last.is_some_and(|it| SHELLS.contains(&it.rsplit('/').next().unwrap_or_default()))
+        }
+    };
+    of_shell && Roles::of(&Line::parse(text), false).only_reads
 }
 
 fn is_interpreter(word: &Word) -> bool {
@@ -264,7 +285,6 @@ fn may_run_words(line: &Line, depth: usize) -> bool {
 
 /// True if an interpreter may run what comes on its input, or what a variable stands for.
 fn runs_input(interpreter: &str, operands: &[&Word], depth: usize) -> bool {
-    const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "fish"];
     let is_shell = SHELLS.contains(&interpreter);
     let Some(first) = operands.iter().position(|word| !word.text.starts_with(['-', '+'])) else {
         return true;

@@ -13,6 +13,7 @@ use super::copies::Copies;
 use super::digest::Digest;
 use super::hash;
 use super::place::Place;
+use super::repository::other_places;
 use super::seal::Seal;
 use super::survey::{LARGEST, Pin, PinKind, Survey};
 use super::{Change, ChangeKind, TrustState};
@@ -203,9 +204,12 @@ impl Store {
         Copies::beside(self.path())
     }
 
-    /// What was trusted of a project.
+    /// What was trusted of a project, here or in another working tree of its repository.
     pub(crate) fn project(&self, root: &Path) -> Option<&Project> {
-        self.content.projects.get(&key(root))
+        let projects = &self.content.projects;
+        projects
+            .get(&key(root))
+            .or_else(|| other_places(root).iter().find_map(|place| projects.get(&key(place))))
     }
 
     /// Trusts a project only if it is what a person has looked at elsewhere, by its digest.
@@ -247,8 +251,23 @@ impl Store {
 
     /// What is different from what was trusted; none where nothing was.
     pub(crate) fn changes(&self, survey: &Survey) -> Option<Vec<Change>> {
-        let project = self.content.projects.get(&key(survey.root()))?;
-        Some(changes(&project.pins, survey))
+        match self.project(survey.root()) {
+            Some(project) => Some(changes(&project.pins, survey)),
+            None => self.has_content_of(survey).then(Vec::new),
+        }
+    }
+
+    /// True if a project elsewhere was trusted that is the same and would run the same: one that was
+    /// moved here, or cloned.
+    fn has_content_of(&self, survey: &Survey) -> bool {
+        let digest = survey.digest();
+        let mut projects = self.content.projects.values();
+        projects.any(|project| project.digest == digest) && survey.is_whole()
+    }
+
+    /// True if a project was trusted, and the store does not know of it.
+    pub(crate) fn has_lost(&self, root: &Path) -> bool {
+        self.project(root).is_none() && self.copies().is_marked(&key(root))
     }
 
     /// Changes what is stored, with what has to be done before and after, while nobody else writes.
@@ -313,15 +332,24 @@ impl Unopened {
         struct Trusted {
             digest: Digest,
         }
-        let Some(bytes) = &self.bytes else { return Some(Glimpse::Unknown) };
+        let root = key(survey.root());
+        let is_marked = || Copies::beside(self.place.path()).is_marked(&root);
+        let Some(bytes) = &self.bytes else {
+            return (!is_marked()).then_some(Glimpse::Unknown);
+        };
         let glance: Glance<'_> = serde_json::from_slice(bytes).ok()?;
         if glance.version != VERSION {
             return None;
         }
-        match glance.projects.get(key(survey.root()).as_str()) {
-            None => Some(Glimpse::Unknown),
-            Some(known) => (known.digest == survey.digest()).then_some(Glimpse::Trusted),
-        }
+        let digest = survey.digest();
+        let Some(known) = glance.projects.get(root.as_str()) else {
+            let is_elsewhere = glance.projects.values().any(|known| known.digest == digest)
+                || other_places(survey.root())
+                    .iter()
+                    .any(|place| glance.projects.contains_key(key(place).as_str()));
+            return (!is_elsewhere && !is_marked()).then_some(Glimpse::Unknown);
+        };
+        (known.digest == digest).then_some(Glimpse::Trusted)
     }
 
     pub(crate) fn open(self) -> Result<Store, StoreError> {

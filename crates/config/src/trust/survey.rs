@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::declared;
 use super::digest::Digest;
-use super::executed::Roles;
+use super::executed::{Roles, is_shell, program, reads_only};
 use super::hash::{Content, Hash, Unhashed};
 use super::programs::{further_files, readings, runs};
 use super::words::{Line, Word};
@@ -152,6 +152,8 @@ pub struct Survey {
     given: PathBuf,
     pins: BTreeMap<(PinKind, String), Found>,
     unpinned: BTreeSet<Unpinned>,
+    /// True if commands run nothing but what is pinned, and programs that only read.
+    pub(super) runs_only_pins: bool,
 }
 
 /// A pin and what was seen when it was made.
@@ -186,6 +188,7 @@ impl Survey {
             given: root.to_path_buf(),
             pins: BTreeMap::new(),
             unpinned: BTreeSet::new(),
+            runs_only_pins: true,
         };
         for (surveyed, read) in files {
             let surveyed: &Surveyed = surveyed.borrow();
@@ -375,6 +378,7 @@ impl Survey {
         let within = (depth + 1, roles.may_run());
         for command in &line.commands {
             let changes_directory = runs(command, &["cd", "pushd"]);
+            let pinned = look.pinned;
             for word in &command.words {
                 if roles.is_data(command, word) {
                     continue;
@@ -387,6 +391,11 @@ impl Survey {
                 }
             }
             look.reasons.extend(further_files(command));
+            self.runs_only_pins &= reads_only(command)
+                || changes_directory
+                || program(command).is_none_or(|(name, _)| {
+                    look.pinned > pinned && (name.text.contains('/') || is_shell(name))
+                });
         }
         if depth < DEEPEST {
             for document in &line.documents {

@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::Exit;
 use crate::{
     check, completions, convert, demo, doctor, events, fire, hook, init, install, list, man, run,
-    schema, test, translate, trust, why,
+    schema, setup, status, test, translate, trust, why,
 };
 
 /// How wide a help is at the most.
@@ -30,6 +30,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Setup(setup::Args),
+    Status(status::Args),
     List(list::Args),
     Check(check::Args),
     Fire(fire::Args),
@@ -55,6 +57,7 @@ impl Command {
     /// True if it changes nothing, as it is given.
     pub(crate) const fn only_shows(&self) -> bool {
         match self {
+            Self::Setup(args) => args.only_shows(),
             Self::Install(args) => args.only_shows(),
             Self::Uninstall(args) => args.only_shows(),
             Self::Trust(args) => args.only_shows(),

@@ -214,6 +214,14 @@ impl Patient {
         out.line(format!("{0}{title}{0:#}: {style}{summary}{style:#}", styles::HEADING));
     }
 
+    /// Writes the state in one line, with what to do about it if there is one thing to do.
+    pub(crate) fn tell_briefly(&self, out: &mut Out) {
+        let mut problems = self.layers.iter().flat_map(|layer| &layer.problems);
+        let first = problems.next().filter(|_| problems.next().is_none());
+        let text = first.unwrap_or(&self.summary);
+        out.line(format!("  {0}{1}{0:#}: {text}", styles::HEADING, self.title));
+    }
+
     fn tell(&self, out: &mut Out) {
         self.tell_state(out);
         for layer in self.layers.iter().filter(|layer| layer.is_of_interest()) {

@@ -23,7 +23,9 @@ mod problem;
 mod progress;
 mod run;
 mod schema;
+mod setup;
 mod show;
+mod status;
 mod test;
 mod translate;
 mod trust;
@@ -135,6 +137,8 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::Hook(_) | Command::Translate(_) => Ok(Exit::Problem),
         Command::Install(args) => install::install(args, out),
         Command::Uninstall(args) => install::uninstall(args, out),
+        Command::Setup(args) => setup::run(args, out),
+        Command::Status(args) => status::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Test(args) => test::run(args, out),
         Command::Trust(args) => trust::run(args, out),

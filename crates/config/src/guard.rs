@@ -85,7 +85,7 @@ pub const NAME: &str = "tollgate-guard";
 
 /// Subcommands of Tollgate that change what is in force, and are therefore for people. The guard refuses a
 /// call of them, and the command line asks for a person.
-pub const FOR_PEOPLE: &[&str] = &["trust", "install", "uninstall", "allow"];
+pub const FOR_PEOPLE: &[&str] = &["setup", "trust", "install", "uninstall", "allow"];
 
 /// What is to be protected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -64,7 +64,7 @@ impl Edit {
 
     /// Keeps what was in the file, unless it is Tollgate's alone, or kept already.
     fn back_up(&self, path: &Path) -> Result<Option<PathBuf>, InstallError> {
-        let Some(before) = &self.before else { return Ok(None) };
+        let Some(before) = self.before.as_ref().filter(|_| !self.reverts) else { return Ok(None) };
         let Some(without) = &self.without else { return Ok(None) };
         let is_kept = [before, without].iter().any(|it| file::backup_of(path, it).is_some());
         if is_kept { Ok(None) } else { file::back_up(path, before).map(Some) }

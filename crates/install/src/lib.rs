@@ -46,6 +46,6 @@ pub use apply::Applied;
 pub use command::{CommandLine, Missing, Registration, closed_line};
 pub use error::InstallError;
 pub use find::{Configured, Found, Installed, Other, examine, find};
-pub use plan::{Edit, Plan, install, install_for, registrations, uninstall};
+pub use plan::{Edit, Plan, install, install_for, registrations, revert, uninstall};
 pub use surroundings::Surroundings;
 pub use target::{Layer, Target};

@@ -29,7 +29,7 @@ use crate::{InstallError, Surroundings, file, scripts};
 /// assert_eq!(folder.path().read_dir()?.count(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The edits, in their order.
     pub edits: Vec<Edit>,
@@ -53,6 +53,8 @@ pub struct Edit {
     pub(crate) executable: bool,
     /// What the file would be without Tollgate.
     pub(crate) without: Option<Vec<u8>>,
+    /// True if it puts back what was there before, so that nothing new has to be kept.
+    pub(crate) reverts: bool,
     /// Folders that go with the file if nothing else is in them, the nearest first.
     pub(crate) folders: Vec<PathBuf>,
 }
@@ -183,6 +185,26 @@ pub fn uninstall(target: &Target, layer: Layer, here: &Surroundings) -> Result<P
         },
     };
     Ok(Plan { edits, uncovered: Vec::new() })
+}
+
+/// Plans to put a file back to what was in it before an installation; none if it was not there. The backup of that
+/// content goes as well.
+pub fn revert(path: &Path, before: Option<Vec<u8>>) -> Result<Plan, InstallError> {
+    let now = file::read(path)?;
+    if now == before {
+        return Ok(Plan::default());
+    }
+    let edit = Edit {
+        path: path.to_path_buf(),
+        before: now,
+        without: before.clone(),
+        after: before,
+        changes: vec!["puts back what was there before".to_owned()],
+        executable: false,
+        reverts: true,
+        folders: Vec::new(),
+    };
+    Ok(Plan { edits: vec![edit], uncovered: Vec::new() })
 }
 
 /// A file with hooks of several people in it.
@@ -376,6 +398,7 @@ impl Edit {
             changes,
             executable: false,
             without: None,
+            reverts: false,
             folders: Vec::new(),
         }
     }

@@ -56,9 +56,9 @@ pub(crate) fn format_parser()
 -> impl clap::builder::TypedValueParser<Value = &'static dyn FileDialect> {
     let names = dialect::ALL.iter().map(|format| dialect_value(format.dialect()));
     PossibleValuesParser::new(names).try_map(|name| {
-        let named = Dialect::named(&name);
+        let wanted = Dialect::named(&name);
         let mut all = dialect::ALL.iter().copied();
-        all.find(|format| Some(format.dialect()) == named).ok_or("there is no such dialect")
+        all.find(|format| Some(format.dialect()) == wanted).ok_or("there is no such dialect")
     })
 }
 

@@ -380,13 +380,21 @@ fn carried(mut event: AnyEvent, before: Option<&AnyOutcome>) -> AnyEvent {
 /// JSON cannot tell, is in the project around it; if there is none, this process's own directory counts, where the agent
 /// has started it.
 fn project_around(directory: Option<PathBuf>) -> PathBuf {
-    let around = directory.map(|directory| (Places::project_of(&directory), directory));
-    match around {
-        Some((project, directory)) if project != directory || directory.is_dir() => project,
-        _ => {
-            env::current_dir().map_or_else(|_| PathBuf::from("/"), |here| Places::project_of(&here))
-        }
+    let here = || match env::current_dir() {
+        Ok(here) => Places::project_of(&here),
+        Err(_) => PathBuf::from("/"),
+    };
+    let Some(directory) = directory else { return here() };
+    let Some(around) = directory.ancestors().find(|ancestor| ancestor.is_dir()) else {
+        return here();
+    };
+    if around == directory {
+        return Places::project_of(around);
     }
+    // Where nothing marks a project, each directory is one of its own.
+    let below = around.join("gone");
+    let project = Places::project_of(&below);
+    if project == below { here() } else { project }
 }
 
 /// The project that the agent works on: what it was started for counts, not where it has gone since.
@@ -410,5 +418,5 @@ pub(crate) fn project(
         return Ok(Places::project_of(&said));
     }
     let here = incoming.cwd.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
-    Ok(session::project(incoming, state, project_around(here), pins))
+    session::project(incoming, state, project_around(here), pins)
 }

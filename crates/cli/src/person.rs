@@ -81,8 +81,13 @@ impl Process {
         Some(Self { pid, parent, started, name: name.to_owned() })
     }
 
+    /// Returns the directory it is in.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        fs::read_link(format!("/proc/{}/cwd", self.pid)).ok().filter(|path| path.is_dir())
+    }
+
     /// Returns the file name of its record.
-    fn record(&self) -> String {
+    pub(crate) fn record(&self) -> String {
         format!("agent-{}-{}", self.pid, self.started)
     }
 
@@ -187,9 +192,13 @@ fn runs_something(arguments: &[String]) -> bool {
 }
 
 /// Returns the agent that called this hook; none if a person did.
-fn caller() -> Option<Process> {
-    let started = Process::of(std::process::id())?.started;
-    for process in ancestors().take(MOST_BETWEEN) {
+pub(crate) fn caller() -> Option<Process> {
+    let this = Process::of(std::process::id())?;
+    let started = this.started;
+    // The process that supervises this one has the same program and command line.
+    let is_supervisor =
+        |process: &Process| process.is_tollgate() && process.arguments() == this.arguments();
+    for process in ancestors().skip_while(is_supervisor).take(MOST_BETWEEN) {
         match Role::of(&process, started, || process.arguments(), || process.has_terminal()) {
             Role::OfHook => {}
             Role::Person => return None,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 use tollgate_config::layers::Places;
 use tollgate_config::load::Setup;
+use tollgate_core::context::SessionInfo;
 use tollgate_core::event::{Args as CallArgs, ToolCall, ToolPre};
 use tollgate_core::{AnyEvent, Kind};
 use tollgate_exec::Executor;
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
     let effects = words::effects(&found);
     let unknown = words::unknowns(&found);
     let event = AnyEvent::ToolPre(ToolPre { call });
-    let fired = ready.fire(Input { event, session: Default::default() });
+    let fired = ready.fire(Input { event, session: SessionInfo::default() });
     let report = Report::of(&fired);
     let exit = report.exit();
     let answer = Answer {

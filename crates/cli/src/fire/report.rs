@@ -181,10 +181,9 @@ impl Report {
         match self.host.as_ref().map(|host| host.verdict) {
             Some("refuse") => Exit::Denied,
             Some("ask") => Exit::Asked,
-            Some(_) => Exit::Fine,
             None if matches!(self.decision, "deny" | "cancel") => Exit::Denied,
             None if self.is_question() => Exit::Asked,
-            None => Exit::Fine,
+            _ => Exit::Fine,
         }
     }
 }

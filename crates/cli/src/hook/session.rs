@@ -3,20 +3,38 @@
 //! Some agents say where they were started. Others say only where a command is to run, and that is the agent's own
 //! choice: to go elsewhere would be a way out of the project's hooks. So what a session began with is kept, in a small
 //! file, and counts for the rest of it.
+//!
+//! A file that is empty, or names a directory that is gone, is made anew from where the agent is. If it cannot be
+//! written, the agent is only believed while its process is in the same project.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tollgate_config::layers::Places;
+use tollgate_config::trust::Hash;
 use tollgate_core::Kind;
 use tollgate_hosts::Incoming;
 
-use crate::person::FOLDER;
+use crate::person::{self, FOLDER};
+use crate::problem::Problem;
 
-/// For how long they are kept where nobody says that a session has ended.
+/// How long files of a session are kept after its last call.
 const KEPT: Duration = Duration::from_hours(24 * 30);
+
+/// How long a session may go on before its file is marked as used again.
+const FRESH: Duration = Duration::from_hours(24);
+
+/// How long the part of a file that was not finished is kept.
+const UNFINISHED: Duration = Duration::from_hours(1);
+
+/// Largest number of files that are looked at when old ones are removed.
+const MOST: usize = 4_000;
+
+/// Longest session id that is part of a file's name as it is.
+const LONGEST_ID: usize = 80;
 
 /// What becomes of the files in which projects of sessions are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,79 +45,157 @@ pub(crate) enum Pins {
     Read,
 }
 
-/// The project that the session began in; `now` where that is not known.
+/// What is kept of a session.
+#[derive(Debug, PartialEq, Eq)]
+struct Pin {
+    project: PathBuf,
+    began: SystemTime,
+}
+
+/// Returns the project that the session began in; `now` if that is not known.
 pub(super) fn project(
     incoming: &Incoming,
     state: Option<&Path>,
     now: PathBuf,
     pins: Pins,
-) -> PathBuf {
-    let Some(state) = state.filter(|_| !incoming.session.id.is_empty()) else { return now };
-    let folder = state.join(FOLDER);
-    let file = folder.join(name(incoming));
+) -> Result<PathBuf, Problem> {
+    let Some(file) = file(incoming, state) else { return Ok(now) };
+    let kept = Pin::read(&file).map(|pin| pin.project).filter(|project| project.is_dir());
     if pins == Pins::Read {
-        return read(&file).unwrap_or(now);
+        return Ok(kept.unwrap_or(now));
     }
     if incoming.event.kind == Kind::SessionEnd {
-        let kept = read(&file);
         let _ = fs::remove_file(&file);
-        return kept.unwrap_or(now);
+        return Ok(kept.unwrap_or(now));
     }
-    if let Some(kept) = read(&file) {
-        return kept;
+    if let Some(kept) = kept {
+        mark_used(&file);
+        return Ok(kept);
     }
-    // Where it cannot be kept, where the agent says it is has to do.
-    let _ = keep(&folder, &file, &now);
-    now
+    match keep(incoming, &file, &now) {
+        Err(error) if !is_agents(&now) => Err(Problem::new(format!(
+            "cannot keep which project this session began in: {error}, at `{}`",
+            file.display()
+        ))
+        .help("make it writable, or name the project: `tollgate hook --project DIR`")),
+        _ => Ok(now),
+    }
 }
 
-/// Notes that a session has begun, where its agent says itself which project it is about.
+/// Notes that a session has begun, if its agent says itself which project it is about.
 pub(super) fn begin(incoming: &Incoming, state: Option<&Path>, project: &Path) {
-    let Some(state) = state.filter(|_| !incoming.session.id.is_empty()) else { return };
-    let folder = state.join(FOLDER);
-    let file = folder.join(name(incoming));
-    if incoming.event.kind != Kind::SessionEnd && !file.exists() {
-        let _ = keep(&folder, &file, project);
+    let Some(file) = file(incoming, state) else { return };
+    if incoming.event.kind != Kind::SessionEnd {
+        if Pin::read(&file).is_some() {
+            mark_used(&file);
+        } else {
+            let _ = keep(incoming, &file, project);
+        }
     }
 }
 
-/// When the session began, as far as that was noted.
+/// Returns when the session began, as far as that was noted.
 pub(super) fn began(incoming: &Incoming, state: Option<&Path>) -> Option<SystemTime> {
-    let state = state.filter(|_| !incoming.session.id.is_empty())?;
-    fs::metadata(state.join(FOLDER).join(name(incoming))).ok()?.modified().ok()
+    Pin::read(&file(incoming, state)?).map(|pin| pin.began)
 }
 
-/// The name of a session's file.
+/// Returns the name of a session's file. No two sessions have the same: what is not plain in an id, or too long, is
+/// replaced by a digest of it, and no plain id has the underscore before that.
 pub(super) fn name(incoming: &Incoming) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let id: String = incoming.session.id.chars().map(plain).take(80).collect();
-    format!("{}-{id}", incoming.host.name)
+    let (host, id) = (incoming.host.name, incoming.session.id.as_str());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if id.len() <= LONGEST_ID && id.chars().all(is_plain) {
+        return format!("{host}-{id}");
+    }
+    let plain: String =
+        id.chars().map(|c| if is_plain(c) { c } else { '-' }).take(LONGEST_ID / 2).collect();
+    let digest: String = Hash::of(id.as_bytes()).to_string().chars().take(32).collect();
+    format!("{host}-{plain}_{digest}")
 }
 
-fn read(file: &Path) -> Option<PathBuf> {
-    let kept = PathBuf::from(std::ffi::OsString::from_vec(fs::read(file).ok()?));
-    (kept.is_absolute() && kept.is_dir()).then_some(kept)
+fn file(incoming: &Incoming, state: Option<&Path>) -> Option<PathBuf> {
+    let state = state.filter(|_| !incoming.session.id.is_empty())?;
+    Some(state.join(FOLDER).join(name(incoming)))
 }
 
-fn keep(folder: &Path, file: &Path, project: &Path) -> std::io::Result<()> {
+/// True if the agent's process is in this project as well, or cannot be found.
+fn is_agents(project: &Path) -> bool {
+    let directory = person::caller().and_then(|agent| agent.directory());
+    directory.is_none_or(|directory| Places::project_of(&directory) == project)
+}
+
+impl Pin {
+    /// Reads `PATH NUL NANOSECONDS`. Without the second, the time of the file counts.
+    fn read(file: &Path) -> Option<Self> {
+        let bytes = fs::read(file).ok()?;
+        let mut parts = bytes.splitn(2, |byte| *byte == 0);
+        let project = PathBuf::from(std::ffi::OsString::from_vec(parts.next()?.to_vec()));
+        let nanos = parts.next().and_then(|part| std::str::from_utf8(part).ok()?.parse().ok());
+        let noted = nanos.and_then(|it| UNIX_EPOCH.checked_add(Duration::from_nanos(it)));
+        let began = noted.or_else(|| fs::metadata(file).ok()?.modified().ok())?;
+        project.is_absolute().then_some(Self { project, began })
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let began = self.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        [self.project.as_os_str().as_bytes(), b"\0", began.to_string().as_bytes()].concat()
+    }
+}
+
+/// Writes a session's file. If the session does not begin only now, it began no later than the first call of its agent's
+/// process: files made since then are the session's.
+fn keep(incoming: &Incoming, file: &Path, project: &Path) -> std::io::Result<()> {
+    let Some(folder) = file.parent() else { return Ok(()) };
     fs::create_dir_all(folder)?;
+    let first_call = || {
+        let record = folder.join(person::caller()?.record());
+        fs::metadata(record).ok()?.modified().ok()
+    };
+    let is_new = incoming.event.kind == Kind::SessionStart;
+    let began = if is_new { None } else { first_call() }.unwrap_or_else(SystemTime::now);
     // Whole or not at all: another call of the same session may be reading.
-    let part = file.with_extension(format!("{}", std::process::id()));
-    let mut written = fs::File::options().write(true).create_new(true).open(&part)?;
-    written.write_all(project.as_os_str().as_bytes())?;
-    fs::rename(&part, file)?;
+    let part = file.with_extension(format!("part-{}", std::process::id()));
+    let written = File::options().write(true).create(true).truncate(true).open(&part).and_then(
+        |mut written| written.write_all(&Pin { project: project.to_owned(), began }.bytes()),
+    );
+    if let Err(error) = written.and_then(|()| fs::rename(&part, file)) {
+        let _ = fs::remove_file(&part);
+        return Err(error);
+    }
     forget_old(folder);
     Ok(())
 }
 
-/// Removes what is left of sessions that are long over.
+/// Marks a session as going on, so that its file is not taken for one that is long over.
+fn mark_used(file: &Path) {
+    if age(file).is_some_and(|age| age > FRESH)
+        && let Ok(opened) = File::options().write(true).open(file)
+    {
+        let _ = opened.set_modified(SystemTime::now());
+    }
+}
+
+fn age(file: &Path) -> Option<Duration> {
+    fs::symlink_metadata(file).ok()?.modified().ok()?.elapsed().ok()
+}
+
+/// Removes what is left of sessions that are long over, and of files that were not finished. Lists of a session are kept
+/// as long as the session.
 fn forget_old(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten().take(1_000) {
-        let age = entry.metadata().and_then(|metadata| metadata.modified());
-        let age = age.ok().and_then(|modified| modified.elapsed().ok());
-        if age.is_some_and(|age| age > KEPT) {
-            let _ = fs::remove_file(entry.path());
+    for entry in entries.flatten().take(MOST) {
+        let path = entry.path();
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        // Records of agents are removed when their process has ended.
+        if name.starts_with("agent-") {
+            continue;
+        }
+        let kept = if name.contains(".part-") { UNFINISHED } else { KEPT };
+        let session = path.with_extension("");
+        let is_used = kept == KEPT && age(&session).is_some_and(|age| age <= KEPT);
+        if !is_used && age(&path).is_some_and(|age| age > kept) {
+            let _ = fs::remove_file(path);
         }
     }
 }

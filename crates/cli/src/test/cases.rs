@@ -189,7 +189,9 @@ fn failure(ready: &Ready, case: &Case, coverage: &mut Coverage) -> Option<String
         Payload::Own(input) => ready.fire(*input),
         Payload::Host(incoming) => {
             let all = hook::fired(ready, &incoming);
-            all.iter().for_each(|fired| coverage.fired(fired));
+            for fired in &all {
+                coverage.fired(fired);
+            }
             match decisive(&incoming, all) {
                 Some((_, fired)) => fired,
                 None => {

@@ -18,6 +18,8 @@ struct Place {
 }
 
 const TOLLGATE: &str = env!("CARGO_BIN_EXE_tollgate");
+const GAVE_UP: &str =
+    "Tollgate could not decide about this, so it is refused. `tollgate doctor` tells more.";
 
 const POLICY: &str = r#"policy.deny("run_command", when = lambda args: "rm" in args["CommandLine"], reason = "no rm here")"#;
 
@@ -601,6 +603,9 @@ fn scripts_that_want_too_much_close_the_gate() {
     fs::create_dir_all(&hooks).unwrap();
     let greedy = [
         "len(\"a\" * (1 << 34))",
+        "len(\"a\" * 2000000000)",
+        "len(\"a\" * 900000000)",
+        "len([0] * 200000000)",
         "len(list(range(1 << 40)))",
         "[n for n in range(1 << 40) if n < 0]",
         "{}[\"nothing\"]",
@@ -612,5 +617,22 @@ fn scripts_that_want_too_much_close_the_gate() {
         fs::write(hooks.join("greedy.md"), hook).unwrap();
         let output = claude(&place, &place.ls());
         assert_eq!(output.status.code(), Some(2), "{script}: {output:?}");
+        if script.contains("00000000") {
+            // The operation did not get its memory; it was not done and found to have taken too long.
+            assert_eq!(refused(&output), GAVE_UP, "{script}");
+        }
     }
+    fs::remove_file(hooks.join("greedy.md")).unwrap();
+    for condition in ["len(\"a\" * 900000000) < 0", "len([0] * 200000000) < 0"] {
+        let policy = format!(
+            "policy.deny(\"run_command\", when = lambda args: {condition}, reason = \"x\")"
+        );
+        fs::write(place.path("home/.config/tollgate/policy.star"), policy).unwrap();
+        assert_eq!(refused(&claude(&place, &place.ls())), GAVE_UP, "{condition}");
+    }
+    // What is at the limit of what a hook may do passes.
+    fs::remove_file(place.path("home/.config/tollgate/policy.star")).unwrap();
+    let hook = "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      len(\"a\" * 100000)\n      return allow()\n---\n";
+    fs::write(hooks.join("greedy.md"), hook).unwrap();
+    assert_eq!(claude(&place, &place.ls()).status.code(), Some(0));
 }

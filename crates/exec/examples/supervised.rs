@@ -72,6 +72,15 @@ fn work(kind: &str, text: &str) -> Answer {
             let _ = std::io::stdout().flush();
             std::process::exit(0);
         }
+        "bounds a part" => {
+            let fits = |bytes: usize| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+            let before = fits(128 << 20);
+            let bound = tollgate_exec::MemoryBound::tighten(16 << 20);
+            let (is_bound, small, large) = (bound.is_some(), fits(8 << 20), fits(128 << 20));
+            drop(bound);
+            let all = (before, is_bound, small, large, fits(128 << 20));
+            return Answer { stdout: format!("{all:?}").into_bytes(), ..answer };
+        }
         "talks too much" => return Answer { stdout: vec![b'x'; 65 * 1024], ..answer },
         "answers by halves" => {
             write_to_supervisor(b"TGA1\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0allow");

@@ -43,6 +43,7 @@ mod executor;
 mod failure;
 mod frame;
 mod keeper;
+mod memory;
 mod nest;
 mod outcome;
 mod pipes;
@@ -54,6 +55,7 @@ pub mod worker;
 
 pub use command::{Command, Environment, find_program};
 pub use executor::{DEFAULT_AT_ONCE, Executor, Input, Limits};
+pub use memory::MemoryBound;
 pub use outcome::{ExecError, Finished, Status, signal_name};
 pub use running::Running;
 pub use supervisor::{Answer, Ended, Plan, SuperviseError, supervise};

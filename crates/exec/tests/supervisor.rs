@@ -153,3 +153,11 @@ fn threads_are_too_many() {
     assert_eq!(outcome.code, Some(3));
     assert!(outcome.stderr.contains("the process has 2 threads"), "{}", outcome.stderr);
 }
+
+/// A part of the work may have less memory than all of it, and what comes after has it again.
+#[test]
+fn a_part_has_less_memory() {
+    let Outcome { stdout, code, .. } = supervised("bounds a part");
+    assert_eq!((stdout.as_str(), code), ("(true, true, true, false, true)", Some(0)));
+    assert!(tollgate_exec::MemoryBound::tighten(0).is_none(), "only where it is supervised");
+}

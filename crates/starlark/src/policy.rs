@@ -234,6 +234,7 @@ impl Rules {
             {
                 let mut eval = Evaluator::new(&module);
                 eval.extra = Some(&making);
+                let _bound = limits.bound();
                 limit(&mut eval, limits)?;
                 eval.eval_module(ast, globals).map_err(|error| failed(&error))?;
             }
@@ -266,6 +267,7 @@ impl Rules {
             .ok_or_else(|| Failed::new(format!("the file has no condition {place}")))?;
         Module::with_temp_heap(|module| {
             let mut eval = Evaluator::new(&module);
+            let _bound = limits.bound();
             limit(&mut eval, limits)?;
             let heap = module.heap();
             let condition = heap.access_owned_frozen_value(condition);

@@ -18,6 +18,7 @@ use starlark::syntax::AstModule;
 use starlark::values::dict::AllocDict;
 use starlark::values::{Heap, OwnedFrozenValue, Value, ValueLike as _};
 use tollgate_core::ledger::Effect;
+use tollgate_exec::MemoryBound;
 
 use crate::analysis::{self, Said};
 use crate::builtins::{self, DecisionValue, Notes};
@@ -36,6 +37,17 @@ pub(crate) struct Limits {
     /// Whether its time is counted from the start. To look at the clock takes a good part of a small
     /// script's.
     pub(crate) from_start: bool,
+}
+
+/// How much memory one operation of a script may take that is not known to be cheap, where the process that it runs in is
+/// supervised. The language looks at its heap between operations only.
+const OPERATION: u64 = 64 << 20;
+
+impl Limits {
+    /// Limits the memory of this process while a script runs that is not known to be cheap.
+    pub(crate) fn bound(self) -> Option<MemoryBound> {
+        if self.from_start { MemoryBound::tighten(OPERATION) } else { None }
+    }
 }
 
 /// What a script decided.
@@ -222,6 +234,7 @@ impl Program {
         host: &dyn Host,
     ) -> Ran {
         let running = Running::new(host);
+        let _bound = limits.bound();
         let (decided, changed_in_place) = Module::with_temp_heap(|module| {
             let mut eval = Evaluator::new(&module);
             eval.extra = Some(&running);
@@ -362,6 +375,7 @@ pub(crate) fn top_level(
             let running = Running::new(&nobody);
             let mut eval = Evaluator::new(&module);
             eval.extra = Some(&running);
+            let _bound = limits.bound();
             limit(&mut eval, limits)?;
             eval.eval_module(ast, globals).map_err(|error| Failed::of(part, &error))?;
         }

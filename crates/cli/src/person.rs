@@ -218,7 +218,7 @@ pub(crate) fn record(host: &str) {
     if file.symlink_metadata().is_ok() {
         return;
     }
-    let written = fs::create_dir_all(&folder)
+    let written = tollgate_config::trust::private_directory(&folder)
         .and_then(|()| File::options().write(true).create_new(true).open(&file))
         .and_then(|mut file| file.write_all(host.as_bytes()));
     if written.is_ok() {

@@ -1,5 +1,8 @@
 //! `tollgate trust`
 
+mod diff;
+mod visible;
+
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,6 +24,8 @@ use crate::exit::Exit;
 use crate::out::{Out, Table, count, styles};
 use crate::place::{Project, project_shown};
 use crate::problem::Problem;
+use diff::Difference;
+use visible::{in_one_line, visible};
 
 /// Show what the hooks of a project would run, and pin it: only then do they run
 #[derive(Debug, clap::Args)]
@@ -79,6 +84,8 @@ struct Report {
     pinned: Vec<Pin>,
     unpinned: Vec<Unpinned>,
     changes: Vec<Change>,
+    /// What is different in each file that has changed.
+    differences: Vec<Difference>,
 }
 
 #[derive(Serialize)]
@@ -326,7 +333,7 @@ impl Hook {
 
     fn runs(&self) -> String {
         match (&self.command, self.dialect) {
-            (Some(command), _) => command.split_whitespace().collect::<Vec<_>>().join(" "),
+            (Some(command), _) => in_one_line(command),
             (None, Dialect::Native) => "rules, made in a sandbox".to_owned(),
             (None, _) => "a script in its sandbox".to_owned(),
         }
@@ -348,6 +355,7 @@ impl Report {
             hooks,
             pinned: survey.pins().cloned().collect(),
             unpinned: survey.unpinned().into_iter().cloned().collect(),
+            differences: diff::differences(store, survey, &changes),
             changes,
         }
     }
@@ -360,18 +368,22 @@ impl Report {
         };
         let heading = styles::HEADING;
         let project = capital(&project_shown(&self.project));
+        let project = visible(&project);
         out.line(format!("{project}: {style}{}{style:#}", self.state));
         if !self.changes.is_empty() {
             out.line(format!("\n{heading}What has changed{heading:#}"));
             for change in &self.changes {
-                out.line(format!("  {change}"));
+                out.line(format!("  {}", visible(&change.to_string())));
+            }
+            for difference in &self.differences {
+                difference.text(out);
             }
         }
         if !self.hooks.is_empty() {
             out.line(format!("\n{heading}What would run{heading:#}"));
             let mut table = Table::default();
             for hook in &self.hooks {
-                table.row([format!("  {}", hook.name), hook.event(), hook.runs()]);
+                table.row([format!("  {}", visible(&hook.name)), hook.event(), hook.runs()]);
             }
             // Each is one line, however long: what runs is to be seen as it is.
             for line in table.lines() {
@@ -389,7 +401,7 @@ impl Report {
                 };
                 let target = pin.target.as_ref().map(|target| format!(" -> {target}"));
                 let path = format!("{}{}", pin.path, target.unwrap_or_default());
-                table.row([kind, &pin.hash.short(), &path]);
+                table.row([kind, &pin.hash.short(), &visible(&path)]);
             }
             out.lines(&table);
         }
@@ -397,8 +409,8 @@ impl Report {
             let warning = styles::WARNING;
             out.line(format!("\n{warning}What cannot be pinned, and may change unseen{warning:#}"));
             for Unpinned { file, command, reason } in &self.unpinned {
-                out.line(format!("  {file}: {command}"));
-                out.line(format!("    {reason}"));
+                out.line(format!("  {}: {}", visible(file), in_one_line(command)));
+                out.line(format!("    {}", visible(reason)));
             }
         }
         if !self.pinned.is_empty() {

@@ -84,7 +84,7 @@ fn count(file: &Path) -> io::Result<u32> {
 
 fn write(file: &PathBuf, count: u32) -> io::Result<()> {
     if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
+        tollgate_config::trust::private_directory(folder)?;
     }
     fs::write(file, count.to_string())
 }

@@ -146,7 +146,7 @@ impl Pin {
 /// process: files made since then are the session's.
 fn keep(incoming: &Incoming, file: &Path, project: &Path) -> std::io::Result<()> {
     let Some(folder) = file.parent() else { return Ok(()) };
-    fs::create_dir_all(folder)?;
+    tollgate_config::trust::private_directory(folder)?;
     let first_call = || {
         let record = folder.join(person::caller()?.record());
         fs::metadata(record).ok()?.modified().ok()

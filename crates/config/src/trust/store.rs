@@ -199,6 +199,13 @@ impl Store {
         )
     }
 
+    /// The content that was approved of a file that has changed, if a copy of it is kept.
+    pub fn approved(&self, root: &Path, change: &Change) -> Option<Vec<u8>> {
+        let pins = &self.project(root)?.pins;
+        let pin = pins.iter().find(|pin| pin.kind == change.kind && pin.path == change.path)?;
+        self.copies().read(pin)
+    }
+
     /// The copies of what was approved.
     pub(crate) fn copies(&self) -> Copies {
         Copies::beside(self.path())

@@ -117,7 +117,8 @@ fn files<'a>(loaded: &'a Loaded, settings: &'a [Settings], others: &'a [Other]) 
     let file = |path, dialect, layer, hooks, loads| {
         let own = || loaded.diagnostics.iter().filter(move |said| said.file.path() == path);
         let ok = loads && !own().any(Diagnostic::is_error);
-        let changed = own().any(|said| said.code == Code::ChangedSinceTrusted);
+        let is_change = |code| matches!(code, Code::ChangedSinceTrusted | Code::RunsAsApproved);
+        let changed = own().any(|said| is_change(said.code));
         File { path, dialect, layer, hooks, ok, changed }
     };
     let hooks = loaded.files.iter().map(|it: &LoadedFile| {
@@ -142,7 +143,10 @@ fn others(loaded: &Loaded, settings: &[Settings]) -> Vec<Other> {
             || others.iter().any(|(other, _)| other == path);
         let is_of_trust = matches!(
             said.code,
-            Code::ChangedSinceTrusted | Code::MissingSinceTrusted | Code::SameFileTwice
+            Code::ChangedSinceTrusted
+                | Code::MissingSinceTrusted
+                | Code::RunsAsApproved
+                | Code::SameFileTwice
         );
         if is_known || is_of_trust || !path.is_file() {
             continue;
@@ -194,6 +198,7 @@ fn trust_problems(mut setup: Setup) -> Vec<Diagnostic> {
             Code::NotTrusted
                 | Code::ChangedSinceTrusted
                 | Code::MissingSinceTrusted
+                | Code::RunsAsApproved
                 | Code::Unpinned
                 | Code::BrokenTrustStore
         )
@@ -208,7 +213,8 @@ fn text(args: &Args, loaded: &Loaded, report: &Report<'_>, out: &mut Out) {
     }
     if report.files.is_empty() {
         out.line("No hook files here.");
-        if loaded.diagnostics.iter().any(|said| said.code == Code::MissingSinceTrusted) {
+        let is_gone = |code| matches!(code, Code::MissingSinceTrusted | Code::RunsAsApproved);
+        if loaded.diagnostics.iter().any(|said| is_gone(said.code)) {
             out.hint(
                 "there were some, which are trusted: restore them, or `tollgate trust` shows it",
             );
@@ -220,8 +226,8 @@ fn text(args: &Args, loaded: &Loaded, report: &Report<'_>, out: &mut Out) {
     let mut table = Table::default();
     for file in &report.files {
         let state = match (file.ok, file.changed) {
-            (true, _) => "ok",
-            (false, true) => "changed",
+            (_, true) => "changed",
+            (true, false) => "ok",
             (false, false) => "broken",
         };
         let hooks =
@@ -229,7 +235,11 @@ fn text(args: &Args, loaded: &Loaded, report: &Report<'_>, out: &mut Out) {
         table.row([state, &shown(file.path), file.dialect, &hooks]);
     }
     for (file, line) in report.files.iter().zip(table.lines()) {
-        let style = if file.ok { styles::GOOD } else { styles::ERROR };
+        let style = match (file.ok, file.changed) {
+            (true, false) => styles::GOOD,
+            (true, true) => styles::WARNING,
+            (false, _) => styles::ERROR,
+        };
         let (state, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
         out.line(format!("{style}{state}{style:#}{rest}"));
     }

@@ -43,6 +43,8 @@ struct Report {
     files: Vec<File>,
     /// The files that are not what was trusted.
     changed: Vec<PathBuf>,
+    /// The files that are not what was trusted, while what was approved goes on running.
+    approved: Vec<PathBuf>,
     errors: usize,
     warnings: usize,
 }
@@ -111,14 +113,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
                 hooks: file.hooks,
             })
             .collect(),
-        changed: in_force
-            .diagnostics
-            .iter()
-            .filter(|said| {
-                matches!(said.code, Code::ChangedSinceTrusted | Code::MissingSinceTrusted)
-            })
-            .map(|said| said.file.path().to_owned())
-            .collect(),
+        changed: with_codes(&in_force, &[Code::ChangedSinceTrusted, Code::MissingSinceTrusted]),
+        approved: with_codes(&in_force, &[Code::RunsAsApproved]),
         errors: said(Severity::Error),
         warnings: said(Severity::Warning),
     };
@@ -128,6 +124,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         text(args, &report, out);
     }
     Ok(if report.errors > 0 { Exit::Problem } else { Exit::Fine })
+}
+
+/// The files of which one of these is said.
+fn with_codes(in_force: &InForce, codes: &[Code]) -> Vec<PathBuf> {
+    let said = in_force.diagnostics.iter().filter(|said| codes.contains(&said.code));
+    said.map(|said| said.file.path().to_owned()).collect()
 }
 
 const fn state(state: FileState) -> &'static str {
@@ -163,12 +165,20 @@ fn hook(kind: Kind, info: &HookInfo, in_force: &InForce) -> Hook {
             (_, Some(FileState::Broken)) => "broken",
             (_, Some(FileState::Changed)) => "changed",
             (_, None) if info.source.is_none() => "built in",
+            (Layer::Project, _) if is_approved(in_force, path) => "as approved",
             (Layer::Project, _) => "trusted",
             (Layer::System, _) => "the machine's",
             (Layer::User | Layer::Code, _) => "yours",
         },
         rules: info.rules.iter().map(ToString::to_string).collect(),
     }
+}
+
+/// True if a file has changed and goes on running as it was approved.
+fn is_approved(in_force: &InForce, path: Option<&Path>) -> bool {
+    path.is_some_and(|path| {
+        with_codes(in_force, &[Code::RunsAsApproved]).iter().any(|it| it == path)
+    })
 }
 
 /// What an error of a hook does, in the words of its event.
@@ -285,6 +295,7 @@ fn footer(args: &Args, report: &Report, out: &mut Out) {
         |wanted: &'static str| report.files.iter().filter(move |file| file.state == wanted);
     let paths = |state| match state {
         "changed" => report.changed.iter().map(|path| shown(path)).collect(),
+        "as approved" => report.approved.iter().map(|path| shown(path)).collect(),
         state => of_state(state).map(|file| shown(&file.path)).collect::<Vec<_>>(),
     };
     let mut say = |state: &'static str, message: &str, next: &str| {
@@ -313,9 +324,15 @@ fn footer(args: &Args, report: &Report, out: &mut Out) {
         "Not trusted, so not in force:",
         "`tollgate trust` shows what they run, and pins it",
     );
+    let closed = if report.approved.is_empty() {
+        "Not what was trusted, so the gates of all hook files here are closed:"
+    } else {
+        "Cannot run as it was approved, so its gates are closed:"
+    };
+    say("changed", closed, "`tollgate check` says why, `tollgate trust` shows what has changed");
     say(
-        "changed",
-        "Not what was trusted, so the gates of all hook files here are closed:",
+        "as approved",
+        "Changed since it was trusted; what was approved goes on running:",
         "`tollgate trust` shows what has changed",
     );
     say("broken", "Broken; their gates are closed:", "`tollgate check` shows what is wrong");

@@ -150,9 +150,11 @@ pub(crate) fn user_set() -> Vec<Starter> {
 }
 
 /// A starter whose path begins below Tollgate's own directory.
-fn below_own(starter: Starter) -> Starter {
-    let path = starter.path.strip_prefix(".tollgate").unwrap_or(&starter.path).to_owned();
-    Starter { path, ..starter }
+fn below_own(mut starter: Starter) -> Starter {
+    if let Ok(below) = starter.path.strip_prefix(".tollgate") {
+        starter.path = below.to_owned();
+    }
+    starter
 }
 
 fn of_guard(guard: &guards::Guard) -> Starter {

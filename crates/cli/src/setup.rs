@@ -22,6 +22,7 @@ use manifest::{Edit, File, Manifest};
 
 /// Protect this machine: write a starter set of hooks and make the agents here ask Tollgate
 #[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools)] // each is an argument
 #[command(after_help = "\
 Examples:
   tollgate setup                 # all agents on this machine, for all projects

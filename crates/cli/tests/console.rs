@@ -172,7 +172,7 @@ macro_rules! sessions {
     };
 }
 
-sessions! { first_steps broken tampered fire events_and_schemas tests streams help demo }
+sessions! { first_steps broken tampered fire events_and_schemas tests streams help demo setup }
 
 #[test]
 fn the_readme_shows_what_is_printed() {

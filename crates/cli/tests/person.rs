@@ -126,6 +126,8 @@ fn an_agent_that_asks_cannot_run_them() {
         "$TOLLGATE install claude",
         "$TOLLGATE install claude --user",
         "$TOLLGATE uninstall claude",
+        "$TOLLGATE setup --yes",
+        "$TOLLGATE setup --undo --yes",
         // What is printed for a person to repeat, an agent can repeat as well.
         "$TOLLGATE trust --yes $($TOLLGATE trust --show --json | grep -o '[0-9a-f]\\{64\\}' | head -1)",
         "script -qec '$TOLLGATE trust --yes' /dev/null",
@@ -166,6 +168,7 @@ fn to_look_is_for_everybody() {
     for line in [
         "$TOLLGATE trust --show",
         "$TOLLGATE install claude --dry-run",
+        "$TOLLGATE setup --dry-run",
         "$TOLLGATE uninstall claude --dry-run",
         "$TOLLGATE list",
         "$TOLLGATE check",

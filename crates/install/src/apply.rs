@@ -17,6 +17,26 @@ pub struct Applied {
     pub removed_backup: Option<PathBuf>,
 }
 
+/// Plans to put a file back to what was in it before an installation; none if it was not there. The backup of that
+/// content goes as well.
+pub fn revert(path: &Path, before: Option<Vec<u8>>) -> Result<Plan, InstallError> {
+    let now = file::read(path)?;
+    if now == before {
+        return Ok(Plan::default());
+    }
+    let edit = Edit {
+        path: path.to_path_buf(),
+        before: now,
+        without: before.clone(),
+        after: before,
+        changes: vec!["puts back what was there before".to_owned()],
+        executable: false,
+        reverts: true,
+        folders: Vec::new(),
+    };
+    Ok(Plan { edits: vec![edit], uncovered: Vec::new() })
+}
+
 impl Plan {
     /// Does it. A file is replaced as a whole, keeps its mode, and what was in it is kept beside it. If one
     /// of several files cannot be written, those before it are put back.

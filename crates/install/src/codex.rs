@@ -36,6 +36,7 @@ pub(crate) fn distrusted(target: &Target, layer: Layer, here: &Surroundings) -> 
     };
     let hooks = Document::json(target, form, &path).hooks(&text).unwrap_or_default();
     let (mut unknown, mut changed, mut off) = (Vec::new(), Vec::new(), Vec::new());
+    let all = hooks.iter().filter(|hook| hook.ours).count();
     for hook in hooks.into_iter().filter(|hook| hook.ours) {
         let states = record.get("hooks").and_then(|it| it.get("state"));
         let state = names(&path).find_map(|path| states?.get(key(&path, &hook)));
@@ -53,7 +54,9 @@ pub(crate) fn distrusted(target: &Target, layer: Layer, here: &Surroundings) -> 
     let what_to_do = "start `codex`, type /hooks and trust those of Tollgate";
     let mut say = |events: &[String], what: &str| {
         if !events.is_empty() {
-            why.push(format!("{what} ({}): {what_to_do}", events.join(", ")));
+            let some = format!(" ({})", events.join(", "));
+            let of = if events.len() == all { String::new() } else { some };
+            why.push(format!("{what}{of}: {what_to_do}"));
         }
     };
     say(&unknown, "Codex has not been told to trust these hooks, so it does not run them");

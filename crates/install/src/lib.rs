@@ -42,10 +42,10 @@ mod texts;
 mod toml;
 mod words;
 
-pub use apply::Applied;
+pub use apply::{Applied, revert};
 pub use command::{CommandLine, Missing, Registration, closed_line};
 pub use error::InstallError;
 pub use find::{Configured, Found, Installed, Other, examine, find};
-pub use plan::{Edit, Plan, install, install_for, registrations, revert, uninstall};
+pub use plan::{Edit, Plan, install, install_for, registrations, uninstall};
 pub use surroundings::Surroundings;
 pub use target::{Layer, Target};

@@ -187,26 +187,6 @@ pub fn uninstall(target: &Target, layer: Layer, here: &Surroundings) -> Result<P
     Ok(Plan { edits, uncovered: Vec::new() })
 }
 
-/// Plans to put a file back to what was in it before an installation; none if it was not there. The backup of that
-/// content goes as well.
-pub fn revert(path: &Path, before: Option<Vec<u8>>) -> Result<Plan, InstallError> {
-    let now = file::read(path)?;
-    if now == before {
-        return Ok(Plan::default());
-    }
-    let edit = Edit {
-        path: path.to_path_buf(),
-        before: now,
-        without: before.clone(),
-        after: before,
-        changes: vec!["puts back what was there before".to_owned()],
-        executable: false,
-        reverts: true,
-        folders: Vec::new(),
-    };
-    Ok(Plan { edits: vec![edit], uncovered: Vec::new() })
-}
-
 /// A file with hooks of several people in it.
 pub(crate) enum Document<'a> {
     Json(Settings<'a>),

@@ -133,13 +133,10 @@ impl Manifest {
 
     /// Records an edit of an agent's file, or that it was edited again.
     pub(super) fn add_edit(&mut self, name: &str, edit: Edit) {
-        let agent = match self.agents.iter().position(|agent| agent.name == name) {
-            Some(index) => self.agents.get_mut(index),
-            None => {
-                self.agents.push(Agent { name: name.to_owned(), edits: Vec::new() });
-                self.agents.last_mut()
-            }
-        };
+        if !self.agents.iter().any(|agent| agent.name == name) {
+            self.agents.push(Agent { name: name.to_owned(), edits: Vec::new() });
+        }
+        let agent = self.agents.iter_mut().find(|agent| agent.name == name);
         let Some(agent) = agent else { return };
         match agent.edits.iter_mut().find(|known| known.path == edit.path) {
             Some(known) => known.after = edit.after,

@@ -11,8 +11,8 @@ use tollgate_core::policy::resolve;
 use super::{Protected, Refusal, spots};
 use crate::trust::words::HOLE;
 
-/// Directories beside the trust store.
-pub(super) const KEPT: &[&str] = &["hosts", "record"];
+/// Directories and files beside the trust store: records of agents and calls, exceptions, and what `setup --undo` goes by.
+pub(super) const KEPT: &[&str] = &["hosts", "record", "setup.json"];
 
 /// Directories that hold much else, so that to mention them means little.
 const SHARED: &[&str] = &[

@@ -437,21 +437,23 @@ def flags(s, layer):
 
 
 def install(s, layer, scenario):
+    # Scenarios replace the program, so it is named by its path at both levels.
+    wanted = [*flags(s, layer), "--program", os.path.join(s.bin, "tollgate")]
     if not scenario.get("roundtrip"):
-        s.must("install", s.agent.name, *flags(s, layer))
+        s.must("install", s.agent.name, *wanted)
         return
     own = settings_of(s, layer)
     if s.read(own) is None and s.agent.own_settings:
         s.write("/", s.path(own).lstrip("/"), s.agent.own_settings)
     s.own = s.files()
-    s.must("install", s.agent.name, *flags(s, layer), "--dry-run")
+    s.must("install", s.agent.name, *wanted, "--dry-run")
     if s.files() != s.own:
         raise Unmet("`install --dry-run` wrote something")
-    s.must("install", s.agent.name, *flags(s, layer))
+    s.must("install", s.agent.name, *wanted)
     once = s.files()
     if once == s.own:
         raise Unmet("`install` wrote nothing")
-    s.must("install", s.agent.name, *flags(s, layer))
+    s.must("install", s.agent.name, *wanted)
     if settings_only(s.files()) != settings_only(once):
         raise Unmet("a second `install` changed something")
     s.installed = once

@@ -169,7 +169,19 @@ pub(crate) fn install(args: &InstallArgs, out: &mut Out) -> Result<Exit, Problem
 
 pub(crate) fn uninstall(args: &UninstallArgs, out: &mut Out) -> Result<Exit, Problem> {
     let (layer, here) = args.common.place()?;
-    let plan = installer::uninstall(args.common.host, layer, &here)?;
+    let host = args.common.host;
+    let plan = installer::uninstall(host, layer, &here)?;
+    let other = match layer {
+        Layer::User => (Layer::Project, " --project"),
+        Layer::Project => (Layer::User, ""),
+    };
+    let is_in = |layer| installer::uninstall(host, layer, &here).is_ok_and(|it| !it.is_empty());
+    if plan.is_empty() && is_in(other.0) {
+        out.hint(format!(
+            "it is installed for the {}: `tollgate uninstall {}{}`",
+            other.0, host.name, other.1
+        ));
+    }
     args.common.carry_out(&plan, layer, &here, None, out)
 }
 

@@ -325,6 +325,8 @@ fn install_is_for_the_person_unless_told_otherwise() {
     assert!(!place.path("project/.claude").exists(), "{said}");
     let settings = fs::read_to_string(place.path("home/.claude/settings.json")).unwrap();
     assert!(settings.contains(TOLLGATE), "{settings}");
+    let (_, said) = place.run(&["uninstall", "claude", "--project"]);
+    assert!(said.contains("it is installed for the user: `tollgate uninstall claude`"), "{said}");
     let (_, said) = place.run(&["uninstall", "claude"]);
     assert!(said.contains("no longer asks Tollgate"), "{said}");
     assert!(!place.path("home/.claude").exists());

@@ -118,3 +118,24 @@ fn a_question_is_put_where_it_is_wanted() {
     assert!(shown.contains("the person who was asked said no"), "{shown}");
     assert_eq!(status.code(), Some(2));
 }
+
+#[test]
+fn setup_asks_before_it_writes_and_before_it_undoes() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home/.claude")).unwrap();
+    let settings = world.path("home/.claude/settings.json");
+    for answer in ["n\n", "no\n", "what?\n"] {
+        let (shown, status) = at_terminal(world.command(&["setup"]), answer);
+        assert!(shown.contains("7 hook files to") && shown.contains("[Y/n]"), "{shown}");
+        assert!(shown.contains("nothing was changed"), "{shown}");
+        assert_eq!((status.code(), settings.exists()), (Some(1), false), "{shown}");
+    }
+    let (shown, status) = at_terminal(world.command(&["setup"]), "\n");
+    assert!(shown.contains("guarded by") && shown.contains("setup --undo"), "{shown}");
+    assert_eq!((status.code(), settings.exists()), (Some(0), true), "{shown}");
+    let (shown, status) = at_terminal(world.command(&["setup", "--undo"]), "n\n");
+    assert!(shown.contains("Undo setup, which wrote 8 files?"), "{shown}");
+    assert_eq!((status.code(), settings.exists()), (Some(1), true), "{shown}");
+    let (shown, status) = at_terminal(world.command(&["setup", "--undo"]), "y\n");
+    assert_eq!((status.code(), settings.exists()), (Some(0), false), "{shown}");
+}

@@ -209,6 +209,53 @@ fn what_the_person_has_written_is_kept() {
 }
 
 #[test]
+fn variables_say_where_everything_is() {
+    let machine = Machine::with_agents();
+    let before = machine.home();
+    let run = |arguments: &[&str], claude: &str| {
+        let mut command = machine.command(Path::new(TOLLGATE), "project");
+        command
+            .args(arguments)
+            .env("XDG_CONFIG_HOME", machine.path("config"))
+            .env("XDG_STATE_HOME", machine.path("state"))
+            .env("CLAUDE_CONFIG_DIR", machine.path(claude));
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (code, said) = run(&["setup", "claude", "--yes"], "claude");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(machine.home(), before, "all of it is elsewhere");
+    for file in ["config/tollgate/policy.star", "state/tollgate/setup.json", "claude/settings.json"]
+    {
+        assert!(machine.path(file).is_file(), "{file}");
+    }
+    // With other variables the files are not found, and nothing is forgotten.
+    let (code, said) = run(&["setup", "--undo", "--yes"], "elsewhere");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("set its variables as they were"), "{said}");
+    let (code, said) = run(&["setup", "--undo", "--yes"], "claude");
+    assert_eq!(code, Some(0), "{said}");
+    for folder in ["config", "state", "claude"] {
+        assert!(!machine.path(folder).exists(), "{folder}: {said}");
+    }
+}
+
+#[test]
+fn a_file_that_was_put_back_by_hand_is_left_alone() {
+    let machine = Machine::with_agents();
+    machine.run(&["install", "claude", "--program", "tollgate"]);
+    let settings = machine.read("home/.claude/settings.json");
+    machine.run(&["setup", "--yes"]);
+    machine.write("home/.claude/settings.json", &settings);
+    fs::remove_file(machine.path("home/.config/tollgate/hooks/git-guard.md")).unwrap();
+    let (code, said) = machine.run(&["setup", "--undo", "--yes"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("kept"), "{said}");
+    assert_eq!(machine.read("home/.claude/settings.json"), settings);
+    assert!(!machine.path("home/.config").exists());
+}
+
+#[test]
 fn an_older_installation_is_put_back() {
     let machine = Machine::with_agents();
     machine.run(&["install", "claude", "--program", "tollgate"]);

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use tollgate_config::trust::Hash;
 use tollgate_install::{self as installer, Layer, Plan, Surroundings, Target};
 
 use super::manifest::{Agent, Manifest, hash_of};
@@ -34,6 +35,7 @@ struct Kept {
 }
 
 const EDITED: &str = "edited since setup wrote it";
+const UNREAD: &str = "it cannot be read";
 const REST: &str = "edited since; only Tollgate's hooks are taken out";
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
@@ -62,7 +64,13 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         }
     }
     manifest.files.retain(|file| match hash_of(&file.path) {
-        None => false,
+        None => {
+            // It is gone, or it is there and cannot be read.
+            if file.path.symlink_metadata().is_ok() {
+                report.kept.push(Kept { path: file.path.clone(), why: UNREAD });
+            }
+            false
+        }
         Some(hash) if hash != file.hash => {
             report.kept.push(Kept { path: file.path.clone(), why: EDITED });
             false
@@ -129,7 +137,12 @@ fn undo_agent(agent: &Agent, here: &Surroundings, report: &mut Report) -> Result
         return apply(&plan, report).map_err(failed);
     }
     for edit in &agent.edits {
-        if hash_of(&edit.path) != edit.after {
+        let now = hash_of(&edit.path);
+        if now == edit.before.as_ref().map(|text| Hash::of(text.as_bytes())) {
+            // It was never written, or has been put back by hand.
+            continue;
+        }
+        if now != edit.after {
             report.kept.push(Kept { path: edit.path.clone(), why: EDITED });
             continue;
         }

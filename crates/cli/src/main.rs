@@ -45,6 +45,9 @@ use tollgate_config::guard::FOR_PEOPLE;
 fn main() -> ExitCode {
     // A process that was started to run scripts goes no further.
     tollgate_starlark::worker::init();
+    if std::env::args_os().nth(1).is_none() {
+        return without_arguments();
+    }
     if asks_for_version() {
         let mut out = Out::default();
         out.line(concat!("tollgate ", env!("CARGO_PKG_VERSION")));
@@ -152,6 +155,28 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::Man(args) => man::run(args, out),
     }
 }
+
+/// Says what there is to begin with. Nothing was asked for, so nothing was done: not a success.
+fn without_arguments() -> ExitCode {
+    let mut out = Out::default();
+    out.note("tollgate: hooks for AI agents. It needs a command.");
+    out.note("");
+    for (command, about) in [
+        ("tollgate init", "put a starter set of hooks into this project"),
+        ("tollgate install AGENT", "have an agent ask Tollgate"),
+        ("tollgate list", "show the hooks in force here"),
+        ("tollgate why 'COMMAND'", "say what would be decided about a command line, and why"),
+        ("tollgate doctor", "say whether agents here are guarded"),
+        ("tollgate --help", "list all commands"),
+    ] {
+        out.note(format!("  {command:<24} {about}"));
+    }
+    out.finish(Exit::Problem);
+    ExitCode::from(MISUSED)
+}
+
+/// The exit code without any argument, as of other programs.
+const MISUSED: u8 = 2;
 
 /// Whether that is all that is asked for: then there is no need to know what else could be.
 fn asks_for_version() -> bool {

@@ -328,3 +328,11 @@ fn why_says_what_would_be_decided() {
     assert!(said["effects"].as_array().unwrap().iter().any(|effect| effect["certainty"] == "may"));
     assert_eq!(place.run(&["why", "ls", "--cwd", "nowhere"], "").status.code(), Some(1));
 }
+
+#[test]
+fn without_arguments_there_is_a_short_help() {
+    let output = Place::new().run(&[], "");
+    let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{shown}");
+    assert!(shown.lines().count() < 12 && shown.contains("tollgate --help"), "{shown}");
+}

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::formats;
 use super::named::assigned;
 use super::plain::{access_pair, authorization, basic, bearer, cookie, private_key, putty, signed};
-use super::plain::{address, address_token, login, unseal};
+use super::plain::{address, address_token, bundled_login, login, unseal};
 use super::shape::Shape;
 use super::text::Text;
 
@@ -71,7 +71,8 @@ pub(super) const PLAIN: &[Kind] = &[
         signed,
     ),
     Kind { name: NAMED, hints: ASSIGNED, inside: true, rule: Rule::Find(assigned) },
-    find(NAMED, &[" -u ", " --user ", " --user="], login),
+    find(NAMED, &[" -u", " --user ", " --user=", " --proxy-user ", " --proxy-user="], login),
+    find(NAMED, &["curl "], bundled_login),
     find("Vault unseal key", &["unseal key "], unseal),
     find("address with a password", &["://"], address),
     find("address with a token", &["://"], address_token),

@@ -255,19 +255,63 @@ fn is_filled(text: &str) -> bool {
         || (text.contains('{') && text.contains('}'))
 }
 
-/// Finds the password that a command logs in with: `curl -u me:…`.
+/// Finds the password that a command logs in with: `curl -u me:…`, `curl -ume:…`, `curl --proxy-user 'me:…'`.
 pub(super) fn login(text: &Text<'_>, hint: Range<usize>) -> Option<Range<usize>> {
-    if !text.line_before(hint.start).contains("curl") {
+    if !command_before(text, hint.start).contains("curl") {
         return None;
     }
-    let rest = text.bytes().get(hint.end..)?;
-    let quote = usize::from(matches!(rest.first(), Some(b'"' | b'\'')));
-    let word = rest.get(quote..)?.iter().take(LONGEST);
-    let length = word.take_while(|b| !b.is_ascii_whitespace() && !b"\"'`\\".contains(b)).count();
-    let from = hint.end + quote;
-    let (name, password) = text.all.get(from..from + length)?.split_once(':')?;
-    let start = from + name.len() + 1;
-    let is_one = !is_filled(password) && !is_code(password) && is_of_address(password);
+    login_at(text, hint.end)
+}
+
+/// Finds the same behind options that are written as one: `curl -sSu me:…`.
+pub(super) fn bundled_login(text: &Text<'_>, hint: Range<usize>) -> Option<Range<usize>> {
+    let end = text.all.floor_char_boundary(hint.end.saturating_add(LONGEST));
+    let rest = text.all.get(hint.end..end)?;
+    let mut at = hint.end;
+    for word in rest.split_inclusive(char::is_whitespace) {
+        let options = word.trim_end().strip_prefix('-').unwrap_or_default();
+        let is_bundle = options.len() > 1
+            && options.ends_with(['u', 'U'])
+            && options.bytes().all(|byte| byte.is_ascii_alphabetic());
+        at += word.len();
+        if is_bundle && let Some(found) = login_at(text, at) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// Returns the beginning of a command before a place in it. A backslash at the end of a line continues it.
+fn command_before<'a>(text: &Text<'a>, at: usize) -> &'a str {
+    let from = text.all.floor_char_boundary(at.saturating_sub(LONGEST));
+    let before = text.all.get(from..at).unwrap_or_default();
+    let mut ends = before.rmatch_indices('\n').map(|(end, _)| end);
+    let end = ends.find(|end| !before.get(..*end).is_some_and(|line| line.ends_with('\\')));
+    end.and_then(|end| before.get(end + 1..)).unwrap_or(before)
+}
+
+/// Finds the password of `NAME:PASSWORD`, which stands behind blanks, in quotes or not. The option says that it is one,
+/// whatever it looks like, unless it only stands for one.
+fn login_at(text: &Text<'_>, at: usize) -> Option<Range<usize>> {
+    let end = text.all.floor_char_boundary(at.saturating_add(LONGEST));
+    let rest = text.all.get(at..end)?;
+    let word = rest.trim_start_matches([' ', '\t', '\\', '\n']);
+    let quote = word.chars().next().filter(|quote| matches!(quote, '"' | '\''));
+    let word = quote.map_or(word, |quote| word.strip_prefix(quote).unwrap_or(word));
+    let length = match quote {
+        Some(quote) => word.find(quote)?,
+        None => word
+            .find(|c: char| c.is_whitespace() || "\"'`;|&<>()".contains(c))
+            .unwrap_or(word.len()),
+    };
+    let start = at + rest.len() - word.len();
+    let (name, password) = word.get(..length)?.split_once(':')?;
+    let start = start + name.len() + 1;
+    let is_one = !password.is_empty()
+        && !name.contains(char::is_whitespace)
+        && !is_filled(password)
+        && !is_nothing_but_example(password)
+        && !password.starts_with("//");
     is_one.then_some(start..start + password.len())
 }
 

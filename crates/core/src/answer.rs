@@ -26,6 +26,8 @@ pub struct Answer<E: Event> {
     /// Whether the hook found that it does not apply: then it is as if it had not been asked, and
     /// nothing else of the answer counts.
     pub declined: bool,
+    /// True if a person cannot except it: a failure is behind it, or the person has already been asked.
+    pub without_exceptions: bool,
 }
 
 /// The answer of a hook that decides: a verdict and what it adds. There is no place in it for a
@@ -157,7 +159,7 @@ macro_rules! builders {
     };
 }
 
-builders!(Answer { , patch: None, effects: Effects::new(), declined: false });
+builders!(Answer { , patch: None, effects: Effects::new(), declined: false, without_exceptions: false });
 builders!(Decision {});
 
 impl<E: Event> Answer<E> {

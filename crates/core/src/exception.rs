@@ -2,6 +2,7 @@
 //!
 //! A hook that denies a call, or asks about it, *objects* to it. Before an objection counts, the runner shows it to
 //! its [`Exceptions`]. If one covers it, the hook has no opinion about this call; every other hook decides as before.
+//! A policy is then asked again without the rule that objected, so that its other rules still count.
 //! A hook that fails does not object, so its failure cannot be excepted, and neither can what a hook says that was
 //! registered [without exceptions](crate::registry::Registration::without_exceptions).
 //!
@@ -35,6 +36,7 @@
 //! # Ok(()) }
 //! ```
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::event::ToolCall;
@@ -61,6 +63,14 @@ pub struct Objection<'a> {
 pub trait Exceptions: Send + Sync + 'static {
     /// Returns the exception that covers an objection.
     fn covering(&self, objection: &Objection<'_>) -> Option<ExceptionId>;
+}
+
+/// Returns the exception that covers an objection. One that cannot be looked up covers nothing.
+pub(crate) fn covering(
+    exceptions: &dyn Exceptions,
+    objection: &Objection<'_>,
+) -> Option<ExceptionId> {
+    catch_unwind(AssertUnwindSafe(|| exceptions.covering(objection))).ok().flatten()
 }
 
 /// True if a hook that answers this objects to the call.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::answer::{Answer, Decision};
@@ -37,6 +38,8 @@ pub struct Ask<'a, E: Event> {
     pub runtime: &'a dyn Runtime,
     /// What hooks have worked out of the payload as it is now.
     pub memo: &'a Memo,
+    /// Rules of a policy that have no opinion, because a person has excepted the call from them.
+    pub without: &'a [Arc<str>],
     /// How long the hook may take. The runner holds it to that; a handler that has to end
     /// something in good order first, such as a process, must be done before.
     pub limit: Duration,

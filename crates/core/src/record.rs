@@ -49,6 +49,7 @@ pub struct Record {
 
 /// A question to a hook and what came of it.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 pub struct Answered {
     pub(crate) place: u32,
     /// The answer in neutral words.
@@ -71,6 +72,8 @@ pub struct Answered {
     pub rewrote: bool,
     /// Whether it was an approval that a rewrite made void.
     pub withdrawn: bool,
+    /// True if a person can except it.
+    pub can_be_excepted: bool,
     /// The exception under which the answer does not count.
     pub excepted: Option<ExceptionId>,
 }
@@ -125,6 +128,7 @@ impl Answered {
             reask: false,
             rewrote: false,
             withdrawn: false,
+            can_be_excepted: false,
             excepted: None,
         }
     }

@@ -1,5 +1,8 @@
 //! Exceptions: what they take away, and what they leave.
 
+// A test fails by panicking.
+#![allow(clippy::unwrap_used)]
+
 use std::sync::{Arc, Mutex};
 
 use tollgate_core::exception::{ExceptionId, Exceptions, Objection};
@@ -77,6 +80,51 @@ async fn rules_are_told_apart() {
     let asked = exceptions.asked.lock().unwrap().clone();
     assert_eq!(asked.len(), 1);
     assert!(asked[0].contains("no shell"), "{asked:?}");
+}
+
+/// Excepts one rule.
+struct Rule(&'static str);
+
+impl Exceptions for Rule {
+    fn covering(&self, objection: &Objection<'_>) -> Option<ExceptionId> {
+        (objection.rule == Some(self.0)).then(|| "E1".into())
+    }
+}
+
+#[tokio::test]
+async fn the_other_rules_of_a_policy_still_count() {
+    let fails =
+        |_: &ToolCall| -> Result<bool, tollgate_core::error::BoxError> { Err("no reason".into()) };
+    for (excepted, decision, reason) in [
+        ("first", Word::Deny, "second says no"),
+        ("second", Word::Deny, "first says no"),
+        ("third", Word::Deny, "first says no"),
+    ] {
+        let rules = [
+            deny("run_command").named("first").reason("first says no"),
+            deny("run_command").named("second").reason("second says no"),
+        ];
+        let outcome = with_rules(excepted, rules.to_vec()).await;
+        assert_eq!((outcome.reason(), &outcome.record.decision), (reason, &decision));
+    }
+    let outcome = with_rules("first", vec![deny("run_command").named("first")]).await;
+    assert_eq!(outcome.record.decision, Word::None);
+    // A condition that fails is no objection.
+    let broken = deny("run_command").named("first").when(fails);
+    let outcome = with_rules("first", vec![broken]).await;
+    assert_eq!(outcome.record.decision, Word::Deny);
+    assert!(!outcome.record.answers[0].can_be_excepted);
+}
+
+async fn with_rules(
+    excepted: &'static str,
+    rules: Vec<tollgate_core::policy::Rule>,
+) -> Outcome<ToolPre> {
+    let policies = Policies::builder().rules(rules).build().unwrap();
+    let runner = Runner::builder().exceptions(Arc::new(Rule(excepted))).policies(policies);
+    let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+    let call = ToolCall::new("run_command").arg("CommandLine", "make");
+    runner.build().unwrap().dispatch(&operation, ToolPre::from(call)).await
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use super::{Protected, Refusal, spots};
 use crate::trust::words::HOLE;
 
 /// Directories and files beside the trust store: records of agents and calls, exceptions, and what `setup --undo` goes by.
-pub(super) const KEPT: &[&str] = &["hosts", "record", "setup.json"];
+pub(super) const KEPT: &[&str] = &["hosts", "record", "approved", "setup.json"];
 
 /// Directories that hold much else, so that to mention them means little.
 const SHARED: &[&str] = &[

@@ -70,6 +70,21 @@ pub struct Policies {
     inner: Arc<Compiled>,
 }
 
+/// The terms of a question.
+#[derive(Clone, Copy, Default)]
+struct Terms<'a> {
+    /// How long conditions may take. None where there is no clock.
+    timing: Option<Timing<'a>>,
+    /// Rules that have no opinion.
+    without: &'a [Arc<str>],
+}
+
+impl Terms<'_> {
+    fn leave_out(self, rule: &Arc<str>) -> bool {
+        self.without.contains(rule)
+    }
+}
+
 /// How long conditions and people may take.
 #[derive(Clone, Copy)]
 struct Timing<'a> {
@@ -167,8 +182,8 @@ impl Compiled {
 
     /// What is said about a call where nothing has to be waited for: by far the most calls, and
     /// they need none of the state that waiting takes.
-    fn at_once(&self, call: &ToolCall) -> Option<Outcome> {
-        if !call.readings.is_empty() {
+    fn at_once(&self, call: &ToolCall, without: &[Arc<str>]) -> Option<Outcome> {
+        if !call.readings.is_empty() || !without.is_empty() {
             return None;
         }
         let own = Key { server: call.server_name(), name: &call.name };
@@ -196,15 +211,17 @@ impl Compiled {
         rules: impl Iterator<Item = &'a Labelled>,
         key: Key<'_>,
         call: &ToolCall,
-        timing: Option<Timing<'_>>,
+        terms: Terms<'_>,
     ) -> Said<'a> {
-        if let Some(refusal) = self.gate(key) {
+        let is_left =
+            |rule: &Option<Arc<str>>| !rule.as_ref().is_some_and(|it| terms.leave_out(it));
+        if let Some(refusal) = self.gate(key).filter(|refusal| is_left(&refusal.rule)) {
             return Said::Refuse(refusal);
         }
-        for labelled in rules {
+        for labelled in rules.filter(|labelled| !terms.leave_out(&labelled.label)) {
             let Labelled { rule, label, .. } = labelled;
             if let Some(condition) = &rule.condition {
-                match checked(condition.check(call), timing).await {
+                match checked(condition.check(call), terms.timing).await {
                     Ok(true) => {}
                     Ok(false) => continue,
                     Err(error) => return Said::Refuse(failed(label, &error)),
@@ -258,11 +275,11 @@ impl Compiled {
         }
     }
 
-    async fn decide(&self, call: &ToolCall, timing: Option<Timing<'_>>) -> Outcome {
+    async fn decide(&self, call: &ToolCall, terms: Terms<'_>) -> Outcome {
         let subject = Subject::of_call(call);
         let own = Key { server: subject.server, name: subject.name };
         if call.readings.is_empty() {
-            let said = self.say(self.about(own, call), own, call, timing).await;
+            let said = self.say(self.about(own, call), own, call, terms).await;
             return match self.or_default(said, call) {
                 Said::Nothing => Outcome::no_rule(),
                 Said::Allow(rule) => Outcome::new(OutcomeKind::Allowed, &rule.label, String::new()),
@@ -270,13 +287,13 @@ impl Compiled {
                 Said::Refuse(outcome) => outcome,
             };
         }
-        self.decide_fused(call, timing).await
+        self.decide_fused(call, terms).await
     }
 
     /// One word for several servers and tools: any refusal counts, a question is put once, and an
     /// allow has to hold for every reading. The word itself is no server's tool, so that of the
     /// rules about it only those count that name it.
-    async fn decide_fused(&self, call: &ToolCall, timing: Option<Timing<'_>>) -> Outcome {
+    async fn decide_fused(&self, call: &ToolCall, terms: Terms<'_>) -> Outcome {
         let subject = Subject::of_call(call);
         let own = Key { server: subject.server, name: subject.name };
         let mut asking = None;
@@ -285,7 +302,7 @@ impl Compiled {
         let about_own =
             self.about(own, call).take(if own.server.is_some() { usize::MAX } else { 0 });
         let rules = self.naming(own, call).chain(about_own);
-        let named = match self.say(rules, own, call, timing).await {
+        let named = match self.say(rules, own, call, terms).await {
             Said::Refuse(outcome) => return outcome,
             Said::Ask(rule) => {
                 asking = Some(rule);
@@ -299,7 +316,7 @@ impl Compiled {
         };
         let mut all_allow = true;
         for key in subject.keys().skip(1) {
-            let said = self.say(self.about(key, call), key, call, timing).await;
+            let said = self.say(self.about(key, call), key, call, terms).await;
             // Whoever names the word has said what it means where its readings say nothing.
             let said = if named { said } else { self.or_default(said, call) };
             match said {
@@ -357,9 +374,9 @@ impl Policies {
     /// What they say about a call. Conditions and handlers have no time limit here; a runner
     /// holds them to its own.
     pub async fn decide(&self, call: &ToolCall) -> Outcome {
-        match self.inner.at_once(call) {
+        match self.inner.at_once(call, &[]) {
             Some(outcome) => outcome,
-            None => self.inner.decide(call, None).await,
+            None => self.inner.decide(call, Terms::default()).await,
         }
     }
 
@@ -387,12 +404,13 @@ impl Handle<ToolPre> for Policies {
     }
 
     fn handle<'a>(&'a self, ask: Ask<'a, ToolPre>) -> BoxFuture<'a, HookResult<ToolPre>> {
-        if let Some(outcome) = self.inner.at_once(&ask.event.call) {
+        if let Some(outcome) = self.inner.at_once(&ask.event.call, ask.without) {
             return Box::pin(std::future::ready(Ok(outcome.into())));
         }
         Box::pin(async move {
-            let timing = Timing { runtime: ask.runtime, condition: ask.limit };
-            Ok(self.inner.decide(&ask.event.call, Some(timing)).await.into())
+            let timing = Some(Timing { runtime: ask.runtime, condition: ask.limit });
+            let terms = Terms { timing, without: ask.without };
+            Ok(self.inner.decide(&ask.event.call, terms).await.into())
         })
     }
 }
@@ -409,6 +427,8 @@ impl From<Outcome> for Answer<ToolPre> {
         };
         let mut answer = Self::from_verdict(Gate::new(level, outcome.message));
         answer.detail = outcome.rule;
+        answer.without_exceptions =
+            matches!(outcome.kind, OutcomeKind::EvaluationFailed | OutcomeKind::UserDenied);
         answer
     }
 }

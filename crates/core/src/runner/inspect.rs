@@ -258,7 +258,7 @@ async fn inspect<E: Event>(
             Ok(true) => {
                 let runtime = &*runtime;
                 let (cx, event, memo) = (&cx, &event, &memo);
-                let ask = Ask { cx, event, reask: false, runtime, memo, limit };
+                let ask = Ask { cx, event, reask: false, runtime, memo, without: &[], limit };
                 match call::ask(&*entry.handler, ask, limit).await {
                     Ok(answer) => {
                         write_down(cx, &answer.effects);

@@ -15,19 +15,18 @@ use crate::context::{Context, Marks, sealed::Node as _};
 use crate::dialect::{Mode, OnFailure};
 use crate::error::{HookError, panic_message};
 use crate::event::{Event, Kind, ToolCall, to_value};
-use crate::exception::{ExceptionId, Objection, is_objection};
+use crate::exception::{ExceptionId, Objection, covering, is_objection};
 use crate::extra::{self, Extra};
 use crate::hook::Ask;
 use crate::ledger::Effect;
 use crate::memo::Memo;
 use crate::patch::Patch;
 use crate::record::{Answered, Rewrite};
-use crate::registry::{Asked, Chain, Entry, HookSet};
+use crate::registry::{Asked, Chain, Entry, HookInfo, HookSet};
 use crate::tools;
 use crate::verdict::{Permission, Verdict, Word};
 
-/// What the model is told where a hook could not decide. Which hook, and why, is in the record,
-/// for the person.
+/// The reason for the model if a hook could not decide. The record has the details, for the person.
 const CLOSED: &str = "A required check could not be completed, so this was not allowed.";
 
 /// What the model is told where the continue budget is spent.
@@ -172,29 +171,39 @@ impl<'a, E: Event> Run<'a, E> {
                 return self.fail(entry, error, question);
             }
         };
-        let marks = || Marks { reask, ..Marks::default() };
-        let marked = reask.then(|| Box::new(self.cx.marked(marks())));
-        let ask = Ask {
-            cx: marked.as_deref().unwrap_or(self.cx),
-            event: &self.outcome.parts.event,
-            reask,
-            runtime: &*self.inner.runtime,
-            memo: &self.memo,
-            limit: time.shared,
-        };
-        let mut answer = call::ask(&*entry.handler, ask, time.limit).await;
-        question.took = self.in_time(&time, &mut answer);
-        if matches!(&answer, Ok(given) if given.declined) {
-            return;
-        }
-        self.seen.push((place, self.rewrites));
-        let given = match &mut answer {
-            Ok(given) => self.admit(entry, question, given).map(|()| given),
-            Err(error) => Err(error.clone()),
-        };
-        match given {
-            Ok(given) => self.accept(given, question),
-            Err(error) => self.fail(entry, error, question),
+        let marks = Marks { reask, ..Marks::default() };
+        let marked = reask.then(|| Box::new(self.cx.marked(marks)));
+        let mut without = Vec::new();
+        loop {
+            let ask = Ask {
+                cx: marked.as_deref().unwrap_or(self.cx),
+                event: &self.outcome.parts.event,
+                reask,
+                runtime: &*self.inner.runtime,
+                memo: &self.memo,
+                without: &without,
+                limit: time.shared,
+            };
+            let mut answer = call::ask(&*entry.handler, ask, time.limit).await;
+            question.took = self.in_time(&time, &mut answer);
+            if matches!(&answer, Ok(given) if given.declined) {
+                return;
+            }
+            self.seen.push((place, self.rewrites));
+            let given = match &mut answer {
+                Ok(given) => self.admit(entry, question, given).map(|()| given),
+                Err(error) => Err(error.clone()),
+            };
+            match given {
+                Ok(given) => self.accept(given, question),
+                Err(error) => return self.fail(entry, error, question),
+            }
+            // The other rules of a policy are asked without those that were excepted.
+            let last = self.outcome.parts.record.answers.last().filter(|_| entry.info.is_policy);
+            match last.filter(|last| last.excepted.is_some()).and_then(|it| it.detail.clone()) {
+                Some(rule) if !without.contains(&rule) => without.push(rule),
+                _ => return,
+            }
         }
     }
 
@@ -271,13 +280,17 @@ impl<'a, E: Event> Run<'a, E> {
         let effects = take(&mut answer.effects);
         let Question { place, reask, took } = question;
         let (word, reason) = (verdict.word(), verdict.reason().to_owned());
-        let excepted = self.exception(place, &word, detail.as_deref());
+        let can_be_excepted = !answer.without_exceptions
+            && is_objection(&word)
+            && E::KIND == Kind::ToolPre
+            && self.hook(place).is_some_and(|it| it.takes_exceptions);
+        let excepted =
+            can_be_excepted.then(|| self.exception(place, &word, detail.as_deref())).flatten();
         if excepted.is_some() {
             // What it noted (counters, lines of a log) stays; its opinion does not.
             (verdict, extra, patch) = <_>::default();
         }
-        let mut rewrote = false;
-        let mut withdrawn = false;
+        let (mut rewrote, mut withdrawn) = (false, false);
         // What a hook refuses it does not also rewrite.
         if let Some(patch) = patch.filter(|_| !verdict.is_final()) {
             let written = to_value(&patch);
@@ -311,23 +324,25 @@ impl<'a, E: Event> Run<'a, E> {
             reask,
             rewrote,
             withdrawn,
+            can_be_excepted,
             excepted,
         });
     }
 
-    /// Returns the exception under which an answer does not count.
-    fn exception(&self, place: u32, word: &Word, detail: Option<&str>) -> Option<ExceptionId> {
-        let exceptions = self.inner.exceptions.as_deref().filter(|_| is_objection(word))?;
-        let call = self.outcome.parts.event.tool_call().filter(|_| E::KIND == Kind::ToolPre)?;
-        let hook = &*self.chain.entry(place).filter(|entry| entry.info.takes_exceptions)?.info;
-        let rule = detail.filter(|_| hook.is_policy);
-        let objection = Objection { hook, rule, call, word };
-        // An exception that cannot be looked up is none.
-        catch_unwind(AssertUnwindSafe(|| exceptions.covering(&objection))).ok().flatten()
+    fn hook(&self, place: u32) -> Option<&HookInfo> {
+        self.chain.entry(place).map(|entry| &*entry.info)
     }
 
-    /// What was approved is not what it was: an approval of it counts no more, and who gave it is
-    /// asked again. What is stricter than an approval stays.
+    /// Returns the exception under which an objection does not count.
+    fn exception(&self, place: u32, word: &Word, detail: Option<&str>) -> Option<ExceptionId> {
+        let exceptions = self.inner.exceptions.as_deref()?;
+        let call = self.outcome.parts.event.tool_call()?;
+        let hook = self.hook(place)?;
+        let objection = Objection { hook, rule: detail.filter(|_| hook.is_policy), call, word };
+        covering(exceptions, &objection)
+    }
+
+    /// Withdraws approvals, because the payload that they were about has changed. Stricter verdicts stay.
     fn withdraw_approvals(&mut self) {
         if withdraw::<E>(&mut self.outcome.parts.verdict, &mut self.outcome.parts.extra) {
             let word = E::Verdict::default().word();

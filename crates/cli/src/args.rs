@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::{
-    check, completions, convert, demo, doctor, events, fire, hook, init, install, list, man, run,
-    schema, setup, status, test, translate, trust, why,
+    allow, check, completions, convert, demo, doctor, events, fire, hook, init, install, list, man,
+    run, schema, setup, status, test, translate, trust, why,
 };
 
 /// How wide a help is at the most.
@@ -42,6 +42,7 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     Test(test::Args),
     Trust(trust::Args),
+    Allow(allow::Args),
     Init(init::Args),
     Run(run::Args),
     Demo(demo::Args),
@@ -61,6 +62,7 @@ impl Command {
             Self::Install(args) => args.only_shows(),
             Self::Uninstall(args) => args.only_shows(),
             Self::Trust(args) => args.only_shows(),
+            Self::Allow(args) => args.only_shows(),
             _ => false,
         }
     }

@@ -10,6 +10,7 @@ use tollgate_config::load::Setup;
 use tollgate_core::audit::MemorySink;
 use tollgate_core::context::{SessionContext, SessionInfo};
 use tollgate_core::dialect::Mode;
+use tollgate_core::exception::Exceptions;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::{AnyEvent, Kind};
 
@@ -114,12 +115,23 @@ pub(crate) struct Inspected {
 
 impl Ready {
     pub(crate) fn new(setup: Setup) -> Result<Self, Problem> {
+        Self::excepting(setup, None)
+    }
+
+    /// As [`new`](Self::new), with the exceptions that a person has made.
+    pub(crate) fn excepting(
+        setup: Setup,
+        exceptions: Option<Arc<dyn Exceptions>>,
+    ) -> Result<Self, Problem> {
         let project = setup.places.project.as_ref();
         let project = project.map(|project| project.to_string_lossy().into_owned());
         let drain = setup.settings.settings.limits.drain;
         let events = setup.only.map_or(Kind::ALL.to_vec(), |only| vec![only]);
         let mut sink = None;
-        let hooks = Hooks::open_with(setup, |runner, loaded| {
+        let hooks = Hooks::open_with(setup, |mut runner, loaded| {
+            if let Some(exceptions) = exceptions {
+                runner = runner.exceptions(exceptions);
+            }
             let watches = |kind: &Kind, dialect| {
                 kind.rule(dialect).is_some_and(|rule| rule.mode == Mode::Inspect)
             };

@@ -6,6 +6,7 @@
 
 #[cfg(debug_assertions)]
 mod fault;
+mod grants;
 mod made;
 mod rounds;
 mod session;
@@ -15,6 +16,7 @@ use std::env;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
@@ -35,6 +37,7 @@ use crate::dispatch::{Fired, Input, Ready};
 use crate::person;
 use crate::problem::Problem;
 use crate::world;
+use grants::Grants;
 use made::Made;
 pub(crate) use session::Pins;
 
@@ -276,17 +279,19 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
     let project = project(args.project.as_deref(), incoming, state.as_deref(), Pins::Kept)?;
     session::begin(incoming, state.as_deref(), &project);
-    let places = Places { project: Some(project), ..places };
+    let places = Places { project: Some(project.clone()), ..places };
     // This process has limits of its own, and a refusal is ready should it break them: a worker for scripts would only be
     // another one to wait for.
     let setup = setup(incoming, places, Starlark::in_process());
     let settings = setup.settings.settings.clone();
-    let ready = Ready::new(setup)?;
+    let grants = Arc::new(Grants::new(incoming, state.as_deref(), &settings));
+    let ready = Ready::excepting(setup, Some(grants.clone()))?;
     let fired = fired(&ready, incoming);
     let outcomes: Vec<AnyOutcome> = fired.into_iter().map(|fired| fired.outcome).collect();
     made::note(incoming, state.as_deref(), &outcomes);
     let mut reply = Reply::of(incoming, &outcomes, choices(incoming, &settings));
     rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
+    grants.settle(incoming, &outcomes, &settings, &project, &mut reply);
     if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
         // The reason is for the model; which hook it was, and what was wrong with it, for the person.
         let detail = outcome.record.detail();

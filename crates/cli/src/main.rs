@@ -1,5 +1,6 @@
 //! `tollgate`: see, check, try, test and trust the hooks of AI agents.
 
+mod allow;
 mod args;
 mod check;
 mod completions;
@@ -8,6 +9,7 @@ mod demo;
 mod dispatch;
 mod doctor;
 mod events;
+mod exception;
 mod exit;
 mod fire;
 mod hook;
@@ -29,6 +31,7 @@ mod status;
 mod test;
 mod translate;
 mod trust;
+mod visible;
 mod why;
 mod world;
 
@@ -145,6 +148,7 @@ fn run(command: &Command, out: &mut Out) -> Result<Exit, Problem> {
         Command::Doctor(args) => doctor::run(args, out),
         Command::Test(args) => test::run(args, out),
         Command::Trust(args) => trust::run(args, out),
+        Command::Allow(args) => allow::run(args, out),
         Command::Init(args) => init::run(args, out),
         Command::Run(args) => run::run(args, out),
         Command::Demo(args) => demo::run(args, out),

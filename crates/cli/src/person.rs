@@ -209,6 +209,16 @@ pub(crate) fn caller() -> Option<Process> {
     None
 }
 
+/// True if Tollgate itself called this hook to see whether it refuses what it should.
+pub(crate) fn is_canary() -> bool {
+    let calls = ["doctor", "setup"];
+    let is_call = |process: &Process| {
+        process.is_tollgate()
+            && process.arguments().get(1).is_some_and(|word| calls.contains(&word.as_str()))
+    };
+    ancestors().take(MOST_BETWEEN).any(|process| is_call(&process))
+}
+
 /// Records the agent that called this hook. A failure is ignored, because the answer must not depend on it.
 pub(crate) fn record(host: &str) {
     let Some(state) = Places::of_this_process(None).trust else { return };

@@ -1,7 +1,6 @@
 //! `tollgate trust`
 
 mod diff;
-mod visible;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
@@ -24,8 +23,8 @@ use crate::exit::Exit;
 use crate::out::{Out, Table, count, styles};
 use crate::place::{Project, project_shown};
 use crate::problem::Problem;
+use crate::visible::{in_one_line, visible};
 use diff::Difference;
-use visible::{in_one_line, visible};
 
 /// Show what the hooks of a project would run, and pin it: only then do they run
 #[derive(Debug, clap::Args)]

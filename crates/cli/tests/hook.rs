@@ -30,6 +30,9 @@ impl Place {
         fs::create_dir_all(place.path("project/.git")).unwrap();
         fs::create_dir_all(place.path("home/.config/tollgate")).unwrap();
         fs::write(place.path("home/.config/tollgate/policy.star"), POLICY).unwrap();
+        // The codes of refusals are in tests/exceptions.rs.
+        let forbidden = "[exceptions]\nallow = \"none\"\n";
+        fs::write(place.path("home/.config/tollgate/config.toml"), forbidden).unwrap();
         place
     }
 

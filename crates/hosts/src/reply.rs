@@ -22,6 +22,8 @@ pub struct Reply {
     pub context: Vec<String>,
     /// What hooks said that the host cannot be told, for the person.
     pub lost: Vec<String>,
+    /// True if it is refused only because the host cannot ask the person.
+    pub is_unasked: bool,
 }
 
 /// What becomes of an action.
@@ -155,8 +157,9 @@ impl Reply {
                 if forms.ask == Form::Refused && choices.refuse_unasked {
                     *self = Self::refuse(&format!(
                         "{reason} A person has to approve this, and a hook of {title} cannot ask one here: \
-                         tell the person, who can do it themselves or allow it in their policy."
+                         tell the person, who can do it themselves."
                     ));
+                    self.is_unasked = true;
                 } else {
                     self.lost.push(format!("{title} cannot ask from here: {reason}"));
                     self.verdict = Verdict::Silent;

@@ -5,6 +5,9 @@
 //! read of the file system ([`Binding`]). If any of that is different, it is another call.
 
 use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -111,6 +114,26 @@ pub struct Exception {
     /// Why the person made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// Returns the digest of what was read.
+pub fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Returns the digest of a file. One of a file above 64 MiB covers its size and the times of its changes instead of its
+/// content. None if there is no such file, or if it cannot be read.
+pub fn digest_of_file(path: &Path) -> Option<String> {
+    const LARGEST: u64 = 64 << 20;
+    let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    if about.len() > LARGEST {
+        let (inode, changed) = ((about.dev(), about.ino()), (about.ctime(), about.ctime_nsec()));
+        return Some(digest(format!("large {} {inode:?} {changed:?}", about.len()).as_bytes()));
+    }
+    let mut hasher = blake3::Hasher::new();
+    let mut file = File::open(path).ok()?.take(LARGEST);
+    io::copy(&mut file, &mut hasher).ok()?;
+    Some(hasher.finalize().to_hex().to_string())
 }
 
 /// Returns the time in seconds since 1970.

@@ -9,8 +9,8 @@ use serde::Serialize;
 use similar::TextDiff;
 use tollgate_config::trust::{Change, ChangeKind, Hash, Store, Survey};
 
-use super::visible::visible;
 use crate::out::{Out, styles};
+use crate::visible::visible;
 
 /// The largest file that is compared.
 const LARGEST: u64 = 1 << 20;

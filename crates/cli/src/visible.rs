@@ -28,7 +28,7 @@ fn is_hidden(c: char) -> bool {
 }
 
 /// A line with its control, bidirectional and invisible characters written out: `\u{202e}`.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -44,7 +44,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// A command in one line: its line ends are shown as `⏎`, and spaces in a row as one.
-pub(super) fn in_one_line(command: &str) -> String {
+pub(crate) fn in_one_line(command: &str) -> String {
     let words = |line: &str| {
         let parts = line.split([' ', '\t']).filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(" ")

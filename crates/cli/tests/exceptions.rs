@@ -417,8 +417,7 @@ fn of_two_that_race_for_one_call_one_passes() {
             (0..4).map(|_| place.hook("claude", "project", &input).spawn().unwrap()).collect();
         let passed = children
             .into_iter()
-            .map(|child| answer(&child.wait_with_output().unwrap()))
-            .flatten()
+            .flat_map(|child| answer(&child.wait_with_output().unwrap()))
             .count();
         assert_eq!(passed, 1);
     }

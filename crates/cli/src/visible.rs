@@ -49,7 +49,7 @@ pub(crate) fn in_one_line(command: &str) -> String {
         let parts = line.split([' ', '\t']).filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(" ")
     };
-    let lines: Vec<String> = command.trim().split('\n').map(words).collect();
+    let lines: Vec<String> = command.trim().split_terminator('\n').map(words).collect();
     visible(&lines.join(" ⏎ ")).into_owned()
 }
 

@@ -237,7 +237,10 @@ fn hook_files_that_are_not_in_force_are_told() {
     place.fails("1 hook file of this project is not trusted, so hooks in there do not run: `tollgate trust`");
     place.run(&["trust", "--yes"]);
     place.holds();
+    // It runs as it was approved, unless that is to close the gates.
     place.write(guard, "policy.allow(\"run_command\")\n");
+    place.holds();
+    place.write("home/.config/tollgate/config.toml", "[trust]\nchanged = \"closed\"\n");
     place.fails("1 hook file of this project is not what was trusted");
     fs::remove_file(place.path(guard)).unwrap();
     place.fails("not what was trusted");

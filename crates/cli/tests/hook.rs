@@ -326,10 +326,32 @@ fn hook_files_that_cannot_be_used() {
     let trusted = place.person(&["trust", "--yes"]);
     assert!(trusted.status.success(), "{trusted:?}");
     assert_eq!(refused(&claude(&place, &place.ls())), "no");
+    // It runs as it was approved; as a session begins, and only then, the person is told.
     fs::write(&guard, text.replace("block(\"no\")", "allow()")).unwrap();
+    for is_there in [true, false] {
+        if !is_there {
+            fs::remove_file(&guard).unwrap();
+        }
+        let output = claude(&place, &place.ls());
+        assert_eq!(refused(&output), "no");
+        assert!(!told(&output).contains("tollgate trust"), "{output:?}");
+        let output = claude(&place, start.to_string().as_bytes());
+        assert!(told(&output).contains("as it was approved"), "{output:?}");
+        assert!(told(&output).contains("tollgate trust"), "{output:?}");
+        assert_eq!(output.status.code(), Some(0));
+    }
+    let config = place.path("home/.config/tollgate/config.toml");
+    fs::write(&config, "[trust]\nchanged = \"closed\"\n").unwrap();
     let output = claude(&place, &place.ls());
     refused(&output);
     assert!(told(&output).contains("tollgate trust"), "{output:?}");
+    // A store that is gone opens nothing.
+    fs::remove_file(place.path("home/.local/state/tollgate/trust.json")).unwrap();
+    let output = claude(&place, &place.ls());
+    refused(&output);
+    assert!(told(&output).contains("was trusted"), "{output:?}");
+    let revoked = place.person(&["trust", "--revoke"]);
+    assert!(revoked.status.success(), "{revoked:?}");
 
     fs::remove_dir_all(place.path("project/.tollgate")).unwrap();
     fs::write(place.path("home/.config/tollgate/policy.star"), "policy.deny(").unwrap();
@@ -337,6 +359,37 @@ fn hook_files_that_cannot_be_used() {
     refused(&output);
     assert!(told(&output).contains("policy.star"), "{output:?}");
     assert!(refused(&output).contains("tollgate check"), "{output:?}");
+}
+
+/// Whatever its umask, a machine on which a hook is called first can trust a project afterwards.
+#[test]
+fn a_fresh_machine_is_not_locked_out_by_its_umask() {
+    for umask in ["000", "002", "022"] {
+        let place = Place::new();
+        let guard = place.path("project/.tollgate/hooks/guard.md");
+        fs::create_dir_all(guard.parent().unwrap()).unwrap();
+        let text = "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return block(\"no\")\n---\n";
+        fs::write(&guard, text).unwrap();
+        let with_umask = |arguments: &[&str]| {
+            let mut command = Command::new("/bin/sh");
+            let program = place.tollgate();
+            command.args(["-c", &format!("umask {umask}; exec \"$0\" \"$@\"")]);
+            command.arg(program.get_program()).args(arguments);
+            command.env_clear();
+            for (name, value) in program.get_envs() {
+                value.into_iter().for_each(|value| drop(command.env(name, value)));
+            }
+            command.current_dir(place.path("project"));
+            command
+        };
+        let start = json!({"session_id": "s", "cwd": place.project(), "hook_event_name": "SessionStart", "source": "startup"});
+        let output = run(&mut with_umask(&["hook", "claude"]), start.to_string().as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{umask}: {output:?}");
+        let trusted = place.person(&["trust", "--yes"]);
+        assert!(trusted.status.success(), "{umask}: {trusted:?}");
+        let output = run(&mut with_umask(&["hook", "claude"]), &place.ls());
+        assert_eq!(refused(&output), "no", "{umask}");
+    }
 }
 
 /// A hook that always wants the agent to go on does not keep it going for ever.

@@ -359,8 +359,7 @@ impl Loader<'_> {
                     Trust::Review(review) if place.layer == Layer::Project => Some(&**review),
                     _ => None,
                 };
-                self.commands(&place, &source, file, (seal, review), negated);
-                FileState::InForce
+                self.commands(&place, &source, file, (seal, review), negated)
             }
             (Some(Parsed::Hook(artifact)), FileState::InForce) => {
                 self.hook(&place, &artifact, seal.as_ref())

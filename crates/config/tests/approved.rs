@@ -155,6 +155,7 @@ async fn what_cannot_run_as_it_was_approved_closes_its_gate() {
         }
         let loaded = project.load();
         assert!(!loaded.is_sound, "{command}");
+        assert_eq!(loaded.files[0].state, FileState::Changed, "{command}");
         let told: Vec<_> = loaded.diagnostics.iter().map(|said| said.message.clone()).collect();
         assert!(told.iter().any(|said| said.contains(why)), "{command}: {told:?}");
         assert!(codes(&loaded.diagnostics).contains(&"TG061"), "{command}: {told:?}");

@@ -168,6 +168,18 @@ async fn the_agent_cannot_change_what_decides_about_it() {
         assert_eq!(outcome.verdict.level, Level::Deny, "{line}");
         assert!(outcome.reason().contains("only a person"), "{}", outcome.reason());
     }
+    let state = Places::below(root.path()).trust.unwrap();
+    let approved = state.parent().unwrap().join("approved").display().to_string();
+    for line in [
+        format!("rm -rf {approved}"),
+        format!("echo 'exit 0' > {approved}/0a/guard.sh"),
+        format!("rm {approved}/projects/*"),
+        format!("mv {approved} /tmp/x"),
+    ] {
+        let outcome = call(&runner, "run_command", &line).await;
+        assert_eq!(outcome.verdict.level, Level::Deny, "{line}");
+        assert!(outcome.reason().contains("only a person"), "{line}: {}", outcome.reason());
+    }
     assert_eq!(
         call(&runner, "run_command", "cat .agents/hooks.json").await.verdict.level,
         Level::None

@@ -530,6 +530,11 @@ fn a_store_that_others_could_write_is_refused() {
         assert!(refused());
         std::os::unix::fs::chown(directory, None, Some(group)).unwrap();
     }
+    // Of a group that is the person's own, the rights are taken away.
+    chmod(directory, 0o775).unwrap();
+    let mode = || fs::metadata(directory).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o775);
+    assert_eq!(if refused() { 0o755 } else { mode() }, 0o755);
     chmod(directory, 0o755).unwrap();
     assert!(!refused());
 

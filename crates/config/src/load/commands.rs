@@ -9,7 +9,7 @@ use tollgate_exec::Environment;
 use super::review::{HELP, Review};
 use super::shells::{is_for_shells, variables};
 use super::trusted::from_here;
-use super::{Loader, cwd};
+use super::{FileState, Loader, cwd};
 use crate::command::{Closed, CommandHook, GRACE, Origin};
 use crate::diagnostic::{Code, Report};
 use crate::dialect::{FileDialect, FileHook, HookFile};
@@ -20,7 +20,7 @@ use crate::source::SourceFile;
 use crate::trust::{Seal, Survey};
 
 impl Loader<'_> {
-    /// Puts the commands of a file in force.
+    /// Puts the commands of a file in force, and says what became of it.
     pub(super) fn commands(
         &mut self,
         place: &Place,
@@ -28,8 +28,8 @@ impl Loader<'_> {
         file: HookFile,
         (seal, review): (Option<Arc<Seal>>, Option<&Review>),
         negated: &[(Dialect, String)],
-    ) {
-        let Format::Commands(format) = place.format else { return };
+    ) -> FileState {
+        let Format::Commands(format) = place.format else { return FileState::Off };
         let dialect = format.dialect();
         let off = |hook: &FileHook| {
             let name = |(of, name): &(Dialect, String)| *of == dialect && *name == hook.name;
@@ -71,12 +71,14 @@ impl Loader<'_> {
                 self.registration((format, place.layer), (&shown, line), hook, origin_of);
             self.loaded.registrations.push(registration);
         }
+        let state = if closed.is_empty() { FileState::InForce } else { FileState::Changed };
         for (span, why) in closed {
             self.loaded.is_sound = false;
             let mut report = Report::new(Arc::clone(source));
             report.add(Code::ChangedSinceTrusted, span, why).help(HELP);
             self.loaded.diagnostics.extend(report.into_diagnostics());
         }
+        state
     }
 
     /// What a file runs that trust says nothing about.

@@ -50,9 +50,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A call that the built-in guard refuses whatever else is in force.
 const CALL: &str = "tollgate trust --yes";
 
-/// Calls that destroy something, and that the built-in guard has no opinion about: only guards refuse them.
+/// Calls that destroy something, and that the built-in guard has no opinion about: only guards refuse them. So none of
+/// them deletes a directory that hooks, settings or Tollgate itself may be in, such as `/usr`.
 const DESTRUCTIVE: &[&str] =
-    &["mkfs.ext4 -F /dev/sda1", "rm -rf /usr", "git push --force origin main"];
+    &["mkfs.ext4 -F /dev/sda1", "rm -rf /boot", "git push --force origin main"];
 
 impl Canary {
     /// Puts the calls to a command, as an agent would that was started in this directory.

@@ -155,6 +155,23 @@ fn the_plugin_refuses_where_it_gets_no_answer() {
     assert!(missing.contains(r#"const COMMAND = ["/nonexistent/tollgate"]"#));
 }
 
+/// Where a missing command is a warning, calls go on without it; one that is there and fails still refuses.
+#[test]
+fn a_missing_command_can_be_a_warning() {
+    let cases = json!([before(), prompt()]);
+    let missing = ("\"/bin/sh\"", "\"/nonexistent/tollgate\"");
+    let warns = ("const MISSING = \"refuse\"", "const MISSING = \"warn\"");
+    assert!(plugin(&["tollgate"], true).contains(warns.1));
+    let Some(refused) = drive_changed(&[missing], &["exit 0"], &cases) else { return };
+    let Some(passed) = drive_changed(&[missing, warns], &["exit 0"], &cases) else { return };
+    let Some(failed) = drive_changed(&[warns], &["exit 1"], &cases) else { return };
+    for at in 0..2 {
+        assert!(refused[0][at]["thrown"].is_string(), "{refused:?}");
+        assert_eq!(passed[0][at], json!({"output": cases[at]["output"]}), "{passed:?}");
+        assert!(failed[0][at]["thrown"].is_string(), "{failed:?}");
+    }
+}
+
 #[test]
 fn the_plugin_has_no_opinion_of_its_own() {
     tollgate_testing::needs!("node");

@@ -193,7 +193,8 @@ impl<'a> CommandLine<'a> {
 
 /// True if a text is about Tollgate or a place that it protects.
 pub(super) fn is_about_us(needles: &Needles, text: &str) -> bool {
-    needles.find(text).is_some() || normal(text).contains("tollgate")
+    let text = normal(text);
+    needles.find_in_normal(&text).is_some() || text.contains("tollgate")
 }
 
 /// True if an effect changes or removes files. `rmdir` only removes empty directories.

@@ -95,22 +95,51 @@ impl Needles {
         self.search(text, true)
     }
 
+    /// The place that a text mentions, which is in its [`normal`] form already.
+    pub(super) fn find_in_normal(&self, text: &str) -> Option<&str> {
+        self.search_normal(text, false)
+    }
+
     fn search(&self, text: &str, is_loose: bool) -> Option<&str> {
-        let text = normal(text);
-        let found = |needle: &&Needle| {
-            text.match_indices(&*needle.text).any(|(at, _)| {
-                let before = text.get(..at).and_then(|before| before.chars().next_back());
-                let after = text.get(at + needle.text.len()..).unwrap_or_default();
-                let is_begin =
-                    is_loose || needle.text.starts_with('/') || !before.is_some_and(is_of_name);
-                is_begin && needle.ends_before(after)
-            })
-        };
-        self.0.iter().find(found).map(|needle| needle.shown.as_ref())
+        self.search_normal(&normal(text), is_loose)
+    }
+
+    /// Goes over the text once, whatever the number of names. Of those in it, the first of the list counts.
+    fn search_normal(&self, text: &str, is_loose: bool) -> Option<&str> {
+        let mut by_first: [Vec<(usize, &Needle)>; 256] = [const { Vec::new() }; 256];
+        for (place, needle) in self.0.iter().enumerate() {
+            let first = needle.text.bytes().next()?;
+            by_first.get_mut(usize::from(first))?.push((place, needle));
+        }
+        let bytes = text.as_bytes();
+        let mut best: Option<(usize, &Needle)> = None;
+        for (at, byte) in bytes.iter().enumerate() {
+            let Some(wanted) = by_first.get(usize::from(*byte)).filter(|it| !it.is_empty()) else {
+                continue;
+            };
+            let Some(here) = bytes.get(at..) else { continue };
+            for (place, needle) in wanted {
+                if best.is_none_or(|(best, _)| *place < best)
+                    && here.starts_with(needle.text.as_bytes())
+                    && needle.is_at(text, at, is_loose)
+                {
+                    best = Some((*place, needle));
+                }
+            }
+        }
+        best.map(|(_, needle)| needle.shown.as_ref())
     }
 }
 
 impl Needle {
+    /// True if the name, which is in the text at this place, stands there for itself.
+    fn is_at(&self, text: &str, at: usize, is_loose: bool) -> bool {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + self.text.len()..).unwrap_or_default();
+        let is_begin = is_loose || self.text.starts_with('/') || !before.is_some_and(is_of_name);
+        is_begin && self.ends_before(after)
+    }
+
     fn ends_before(&self, after: &str) -> bool {
         let mut after = after.chars();
         match after.next() {
@@ -130,31 +159,32 @@ fn is_of_name(c: char) -> bool {
 /// A text in small letters, without quotes and backslashes, without what joins two pieces of text
 /// in a program, and with one slash where there are many.
 pub(super) fn normal(text: &str) -> String {
-    let characters: Vec<char> = text.chars().collect();
+    let is_quote = |c: char| matches!(c, '"' | '\'' | '`');
+    let is_plain = |byte: u8| byte.is_ascii() && byte != b'\\' && !is_quote(char::from(byte));
     let mut normal = String::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(c) = characters.get(at).copied() {
-        at += 1;
-        match c {
-            '\\' => {
-                if characters.get(at) == Some(&'\n') {
-                    at += 1;
-                }
+    let mut rest = text;
+    loop {
+        let length = rest.bytes().position(|byte| !is_plain(byte)).unwrap_or(rest.len());
+        let Some((plain, after)) = rest.split_at_checked(length) else { break };
+        normal.push_str(plain);
+        let mut characters = after.chars();
+        let Some(c) = characters.next() else { break };
+        rest = characters.as_str();
+        if c == '\\' {
+            rest = rest.strip_prefix('\n').unwrap_or(rest);
+        } else if is_quote(c) {
+            // `'.age' + 'nts'` is one name, and so it is with dots.
+            let next =
+                rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '+' | '.'));
+            let between = rest.get(..rest.len() - next.len()).unwrap_or_default();
+            if between.contains(['+', '.']) {
+                rest = next.strip_prefix(is_quote).unwrap_or(rest);
             }
-            '"' | '\'' | '`' => {
-                // `'.age' + 'nts'` is one name, and so it is with dots.
-                let joins = |c: &&char| c.is_whitespace() || matches!(**c, '+' | '.');
-                let between = characters.iter().skip(at).take_while(joins).count();
-                let mut sign = characters.iter().skip(at).take(between);
-                let has_plus = sign.any(|c| matches!(c, '+' | '.'));
-                let next = characters.get(at + between);
-                if has_plus && matches!(next, Some('"' | '\'' | '`')) {
-                    at += between + 1;
-                }
-            }
-            c => normal.extend(c.to_lowercase()),
+        } else {
+            normal.extend(c.to_lowercase());
         }
     }
+    normal.make_ascii_lowercase();
     while normal.contains("//") || normal.contains("/./") {
         normal = normal.replace("/./", "/").replace("//", "/");
     }
@@ -165,6 +195,29 @@ pub(super) fn normal(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::guard::Protected;
+
+    /// A large text is gone over a few times, and not once for each name.
+    #[test]
+    fn large_texts_are_searched_in_one_go() {
+        let needles = Needles::new(&Places::new(Protected::project("/w")));
+        let time = |text: &str| {
+            let begun = std::time::Instant::now();
+            assert_eq!(needles.find(text), None);
+            begun.elapsed()
+        };
+        let text = "echo hello; ".repeat(1 << 17);
+        let plain = |text: &str| {
+            let begun = std::time::Instant::now();
+            let count =
+                text.chars().fold(0_u64, |sum, c| sum.wrapping_add(u64::from(u32::from(c))));
+            assert!(std::hint::black_box(count) > 0);
+            begun.elapsed()
+        };
+        let (searched, counted) = (time(&text), plain(&text));
+        assert!(searched < 25 * counted, "{searched:?}, and to count letters took {counted:?}");
+        assert!(needles.find(&format!("{text}.agents/hooks.json")).is_some());
+        assert!(needles.find(&"'a' + ".repeat(1 << 16)).is_none());
+    }
 
     #[test]
     fn names_are_found_whole() {

@@ -70,8 +70,8 @@ impl Edit {
         }
         let backup = self.back_up(&path)?;
         let written = match &self.after {
-            Some(after) => file::write(&path, after, self.executable),
-            None => fs::remove_file(&path).map_err(InstallError::io(&path, "removed")),
+            Some(after) => file::write(&path, after, self.executable, self.before.as_deref()),
+            None => file::remove(&path, self.before.as_deref()),
         };
         if let Err(error) = written {
             if let Some(backup) = backup {
@@ -93,8 +93,10 @@ impl Edit {
     /// Puts the file back as it was. What went wrong before is what has to be told.
     fn undo(&self, applied: &Applied) {
         let undone = match &self.before {
-            Some(before) => file::write(&applied.path, before, self.executable).is_ok(),
-            None => fs::remove_file(&applied.path).is_ok(),
+            Some(before) => {
+                file::write(&applied.path, before, self.executable, self.after.as_deref()).is_ok()
+            }
+            None => file::remove(&applied.path, self.after.as_deref()).is_ok(),
         };
         if let (true, Some(backup)) = (undone, &applied.backup) {
             let _ = fs::remove_file(backup);

@@ -5,6 +5,9 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::InstallError;
 
@@ -120,8 +123,14 @@ pub(crate) fn back_up(path: &Path, content: &[u8]) -> Result<PathBuf, InstallErr
     Err(InstallError::refused(path, problem))
 }
 
-/// Replaces what is at a path, which has been followed, by this.
-pub(crate) fn write(path: &Path, content: &[u8], executable: bool) -> Result<(), InstallError> {
+/// Replaces what is at a path, which has been followed, by this. Whatever another program writes there meanwhile is not
+/// lost: if the file is not as it was `before`, it stays.
+pub(crate) fn write(
+    path: &Path,
+    content: &[u8],
+    executable: bool,
+    before: Option<&[u8]>,
+) -> Result<(), InstallError> {
     let there = fs::metadata(path).ok();
     // To replace a file needs no permission of the file, but whoever took all of them meant it.
     if there.as_ref().is_some_and(|it| it.permissions().mode() & 0o222 == 0) {
@@ -137,19 +146,95 @@ pub(crate) fn write(path: &Path, content: &[u8], executable: bool) -> Result<(),
     };
     let (temporary, file) =
         temporary(folder, mode).map_err(InstallError::io(folder, "written into"))?;
-    let written = fill(&file, content, there.as_ref()).and_then(|()| fs::rename(&temporary, path));
-    if let Err(error) = written {
-        let _ = fs::remove_file(&temporary);
-        return Err(InstallError::io(path, "written")(error));
-    }
+    let written = fill(&file, content, there.as_ref())
+        .map_err(InstallError::io(path, "written"))
+        .and_then(|()| replace(&temporary, path, before));
+    // After an exchange, this is what was there.
+    let _ = fs::remove_file(&temporary);
+    written?;
     // The file has its name by now, and an error would not take it back.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
+/// Removes a file, unless it is not as it was `before`.
+pub(crate) fn remove(path: &Path, before: Option<&[u8]>) -> Result<(), InstallError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let aside = temporary(folder, 0o600).map_err(InstallError::io(folder, "written into"))?.0;
+    if let Err(error) = fs::rename(path, &aside) {
+        let _ = fs::remove_file(&aside);
+        return Err(InstallError::io(path, "removed")(error));
+    }
+    if read(&aside).ok().flatten().as_deref() != before
+        && rename(&aside, path, RenameFlags::NOREPLACE).is_ok()
+    {
+        return Err(InstallError::Changed(path.to_path_buf()));
+    }
+    fs::remove_file(&aside).map_err(InstallError::io(path, "removed"))
+}
+
+fn rename(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
+    Ok(renameat_with(CWD, from, CWD, to, flags)?)
+}
+
+/// Puts a file in the place of another in one step, and looks at what it has replaced. If that is not what was there
+/// `before`, it is put back.
+fn replace(temporary: &Path, path: &Path, before: Option<&[u8]>) -> Result<(), InstallError> {
+    let changed = || InstallError::Changed(path.to_path_buf());
+    let failed = InstallError::io(path, "written");
+    let flags = if before.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    match rename(temporary, path, flags) {
+        Ok(()) if before.is_none() => Ok(()),
+        Ok(()) if read(temporary).ok().flatten().as_deref() == before => Ok(()),
+        Ok(()) => {
+            rename(temporary, path, RenameFlags::EXCHANGE).map_err(failed)?;
+            Err(changed())
+        }
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) =>
+        {
+            Err(changed())
+        }
+        // Not each file system can do this in one step.
+        Err(error) if matches!(error.raw_os_error(), Some(EINVAL | ENOSYS)) => {
+            if read(path)?.as_deref() != before {
+                return Err(changed());
+            }
+            fs::rename(temporary, path).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+const EINVAL: i32 = rustix::io::Errno::INVAL.raw_os_error();
+const ENOSYS: i32 = rustix::io::Errno::NOSYS.raw_os_error();
+
+/// How long a file that was not finished is kept, and how many entries of a folder are looked at for some.
+const UNFINISHED: Duration = Duration::from_hours(1);
+const MOST_LOOKED_AT: usize = 4_000;
+
+/// Removes files that were left by a process that was killed before it could give them their name.
+fn remove_unfinished(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_LOOKED_AT);
+    for entry in entries {
+        let name = entry.file_name();
+        let middle = name.to_str().and_then(|name| {
+            name.strip_prefix(".tollgate-")?.strip_suffix(".tmp")?.split_once('-')
+        });
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_ours = middle.is_some_and(|(pid, number)| is_number(pid) && is_number(number));
+        let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        let age = modified.and_then(|modified| modified.elapsed().ok());
+        if is_ours && age.is_some_and(|age| age > UNFINISHED) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A new file.
 fn temporary(folder: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
+    remove_unfinished(folder);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!(".tollgate-{}-{number}.tmp", std::process::id()));
@@ -175,4 +260,73 @@ fn fill(mut file: &File, content: &[u8], there: Option<&Metadata>) -> io::Result
         file.set_permissions(fs::Permissions::from_mode(mode))?;
     }
     file.sync_all()
+}
+
+#[cfg(test)]
+// A test fails by panicking.
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// What another program wrote after the plan was made is not lost, and nothing is left beside it.
+    #[test]
+    fn what_others_write_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        for (there, before) in
+            [(Some("theirs"), None), (Some("theirs"), Some("old")), (None, Some("old"))]
+        {
+            let _ = fs::remove_file(&path);
+            if let Some(there) = there {
+                fs::write(&path, there).unwrap();
+            }
+            let written = write(&path, b"ours", false, before.map(str::as_bytes));
+            assert!(
+                matches!(written, Err(InstallError::Changed(_))),
+                "{there:?} {before:?}: {written:?}"
+            );
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), there, "{before:?}");
+            assert_eq!(names(folder.path()).len(), usize::from(there.is_some()));
+        }
+        fs::write(&path, "theirs").unwrap();
+        assert!(matches!(remove(&path, Some(b"old")), Err(InstallError::Changed(_))));
+        write(&path, b"ours", false, Some(b"theirs")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "ours");
+        remove(&path, Some(b"ours")).unwrap();
+        assert!(names(folder.path()).is_empty());
+        write(&path, b"ours", false, None).unwrap();
+        assert_eq!(names(folder.path()), ["settings.json"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - Duration::from_hours(2);
+        for (name, is_old) in [
+            (".tollgate-1-0.tmp", true),
+            (".tollgate-2-7.tmp", false),
+            (".tollgate-x-7.tmp", true),
+            ("notes.tmp", true),
+        ] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            if is_old {
+                file.set_modified(old).unwrap();
+            }
+        }
+        write(&folder.path().join("a"), b"x", false, None).unwrap();
+        assert_eq!(
+            names(folder.path()),
+            [".tollgate-2-7.tmp", ".tollgate-x-7.tmp", "a", "notes.tmp"]
+        );
+    }
 }

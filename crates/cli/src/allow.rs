@@ -303,7 +303,7 @@ fn show(
 }
 
 /// Returns a call in one line.
-fn call_shown(refused: &Refused) -> String {
+pub(crate) fn call_shown(refused: &Refused) -> String {
     let tool = refused.tool.as_deref().unwrap_or_default();
     let arguments = arguments(refused).unwrap_or_default();
     let line = arguments.get(LINE).and_then(Value::as_str);
@@ -321,7 +321,7 @@ fn lasts(lasting: Lasting, time: Duration) -> String {
 }
 
 /// Returns a duration in words, rounded down.
-fn about(time: Duration) -> String {
+pub(crate) fn about(time: Duration) -> String {
     let seconds = time.as_secs();
     let (number, unit) = match seconds {
         0..60 => (seconds, "second"),

@@ -166,11 +166,11 @@ fn without_arguments() -> ExitCode {
     out.note("tollgate: hooks for AI agents. It needs a command.");
     out.note("");
     for (command, about) in [
-        ("tollgate init", "put a starter set of hooks into this project"),
-        ("tollgate install AGENT", "have an agent ask Tollgate"),
+        ("tollgate setup", "protect this machine: guards for all agents here"),
+        ("tollgate status", "show which agents are guarded, and by what"),
         ("tollgate list", "show the hooks in force here"),
         ("tollgate why 'COMMAND'", "say what would be decided about a command line, and why"),
-        ("tollgate doctor", "say whether agents here are guarded"),
+        ("tollgate allow CODE", "let a call pass that was refused"),
         ("tollgate --help", "list all commands"),
     ] {
         out.note(format!("  {command:<24} {about}"));

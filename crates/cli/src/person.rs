@@ -211,7 +211,7 @@ pub(crate) fn caller() -> Option<Process> {
 
 /// True if Tollgate itself called this hook to see whether it refuses what it should.
 pub(crate) fn is_canary() -> bool {
-    let calls = ["doctor", "setup"];
+    let calls = ["doctor", "setup", "status"];
     let is_call = |process: &Process| {
         process.is_tollgate()
             && process.arguments().get(1).is_some_and(|word| calls.contains(&word.as_str()))

@@ -6,13 +6,19 @@ use serde::Serialize;
 use tollgate_config::layers::Places;
 use tollgate_config::load::survey;
 use tollgate_config::trust::{Store, TrustState};
+use tollgate_record::Reader;
 
+use crate::allow::{about, call_shown};
 use crate::doctor::{self, Patient, State};
 use crate::exit::Exit;
 use crate::install::surroundings;
 use crate::out::{Out, styles, wrapped};
 use crate::place::{project_shown, shown};
 use crate::problem::Problem;
+use crate::visible::in_one_line;
+
+/// Number of refusals that are looked through for one in this project.
+const MOST_REFUSALS: usize = 1_000;
 
 /// Show on one screen which agents are guarded, by which hooks, and whether this project is trusted
 #[derive(Debug, clap::Args)]
@@ -55,9 +61,19 @@ pub(crate) struct LastRefusal {
     pub(crate) reason: String,
 }
 
-/// Returns the last refusal in a project; none where no record tells of one.
-fn last_refusal(_project: &Path) -> Option<LastRefusal> {
-    None
+/// Returns the last refusal in a project. None if the record has none, or cannot be read.
+fn last_refusal(project: &Path) -> Option<LastRefusal> {
+    let trust = Places::of_this_process(None).trust?;
+    let refusals = Reader::new(trust.parent()?).newest_refusals(MOST_REFUSALS).ok()?;
+    let (stored, refused) =
+        refusals.into_iter().find(|(_, refused)| Path::new(&refused.project) == project)?;
+    let agent = tollgate_hosts::by_name(&refused.host).map_or(&*refused.host, |host| host.title);
+    Some(LastRefusal {
+        when: format!("{} ago", about(stored.time.elapsed().unwrap_or_default())),
+        agent: agent.to_owned(),
+        call: call_shown(&refused),
+        reason: in_one_line(&refused.reason),
+    })
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
@@ -130,7 +146,7 @@ impl Report {
         row("guards", &guards, out);
         row("project", &format!("{}, {}", project_shown(&self.project), self.trust), out);
         if let Some(LastRefusal { when, agent, call, reason }) = &self.last_refusal {
-            row("refused", &format!("{when}, {agent}: `{call}`: {reason}"), out);
+            row("refused", &format!("{when}, to {agent}: `{call}`. {reason}"), out);
         }
         for problem in &self.problems {
             row("problem", problem, out);

@@ -192,7 +192,7 @@ impl Machine {
     }
 
     /// Puts an event to the hook in Claude Code's settings. An error is what the agent is told.
-    fn event(&self, event: &str, more: Value) -> Result<String, String> {
+    fn event(&self, event: &str, more: &Value) -> Result<String, String> {
         let settings: Value =
             serde_json::from_str(&self.read("home/.claude/settings.json")).unwrap();
         let hook = &settings["hooks"][event][0]["hooks"][0];
@@ -231,7 +231,7 @@ impl Machine {
     fn call(&self, line: &str) -> Result<String, String> {
         self.event(
             "PreToolUse",
-            json!({"tool_name": "Bash", "tool_input": {"command": line}, "tool_use_id": "t"}),
+            &json!({"tool_name": "Bash", "tool_input": {"command": line}, "tool_use_id": "t"}),
         )
     }
 
@@ -264,7 +264,7 @@ fn a_feature_is_built_without_a_stop() {
     assert_eq!(code, Some(0), "{said}");
     let shown = machine.typed(&["trust"], "y\n");
     assert!(shown.contains("deploy.md"), "{shown}");
-    machine.event("SessionStart", json!({"source": "startup"})).unwrap();
+    machine.event("SessionStart", &json!({"source": "startup"})).unwrap();
 
     for step in FEATURE {
         match step {
@@ -279,7 +279,9 @@ fn a_feature_is_built_without_a_stop() {
                 let input =
                     json!({"file_path": machine.path("project").join(file), "content": content});
                 let call = json!({"tool_name": "Write", "tool_input": input, "tool_use_id": "t"});
-                machine.event("PreToolUse", call).unwrap_or_else(|said| panic!("`{file}`: {said}"));
+                machine
+                    .event("PreToolUse", &call)
+                    .unwrap_or_else(|said| panic!("`{file}`: {said}"));
                 machine.write(&format!("project/{file}"), content);
             }
         }
@@ -302,6 +304,8 @@ fn a_refusal_is_passed_once(machine: &Machine) {
     let (code, why) = machine.tollgate(&["why", push]);
     assert_eq!(code, Some(2), "{why}");
     assert!(why.contains("rewrites remote history") && why.contains("command-guard"), "{why}");
+    let (_, status) = machine.tollgate(&["status"]);
+    assert!(status.contains("to Claude Code: `git push --force origin main`"), "{status}");
     // Two guards object, each with a code of its own.
     let mut refused = Err(said);
     for _ in 0..2 {
@@ -331,7 +335,7 @@ fn a_pulled_change_waits_for_review(machine: &Machine) {
     machine.call("git status").unwrap_or_else(|said| panic!("a change locks the gate: {said}"));
     let said = machine.call(deploy).unwrap_err();
     assert!(said.contains("Only the release job deploys."), "what was approved runs: {said}");
-    let said = machine.event("SessionStart", json!({"source": "startup"})).unwrap();
+    let said = machine.event("SessionStart", &json!({"source": "startup"})).unwrap();
     assert!(said.contains("tollgate trust"), "the person is told: {said}");
     let shown = machine.typed(&["trust"], "y\n");
     assert!(

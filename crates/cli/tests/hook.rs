@@ -377,7 +377,9 @@ fn a_fresh_machine_is_not_locked_out_by_its_umask() {
             command.arg(program.get_program()).args(arguments);
             command.env_clear();
             for (name, value) in program.get_envs() {
-                value.into_iter().for_each(|value| drop(command.env(name, value)));
+                if let Some(value) = value {
+                    command.env(name, value);
+                }
             }
             command.current_dir(place.path("project"));
             command

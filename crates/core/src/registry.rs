@@ -68,7 +68,6 @@ impl fmt::Display for Source {
 }
 
 /// What is known of a registered hook.
-#[allow(clippy::struct_excessive_bools, reason = "four facts that do not depend on each other")]
 #[derive(Debug, Clone)]
 #[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 pub struct HookInfo {

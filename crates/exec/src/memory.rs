@@ -41,6 +41,6 @@ impl MemoryBound {
 
 impl Drop for MemoryBound {
     fn drop(&mut self) {
-        let _ = setrlimit(Resource::As, self.before.clone());
+        let _ = setrlimit(Resource::As, self.before);
     }
 }

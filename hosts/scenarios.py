@@ -39,6 +39,8 @@ NO_DELETES = policy(
 NO_AFTER = policy(
     'policy.deny("run_command", when = lambda args: "after" in args.get("CommandLine", ""), reason = "NOT-THIS-ONE")'
 )
+# What was trusted and has changed closes the gates, instead of running as it was approved.
+CLOSED = '[trust]\nchanged = "closed"\n'
 # No file has this text in it before it is written: who looks for keys finds none in this project.
 SECRET = "AKIA" + "QX7ZT2M4" + "L9WVK3RB"
 
@@ -254,14 +256,14 @@ SCENARIOS = [
         "expect": [("not made", "hook-ran"), ("made", "ran"), *REFUSED, ("perhaps said", "tollgate trust")],
     },
     {
-        "name": "tampered", "about": "a trusted hook file is changed in the middle of a session",
-        "files": {".tollgate/policy.star": NO_AFTER}, "trust": True,
+        "name": "tampered", "about": "a trusted hook file is changed in the middle of a session, where that closes the gates",
+        "files": {".tollgate/policy.star": NO_AFTER, CONFIG + "config.toml": CLOSED}, "trust": True,
         "steps": [{"shell": "touch before"}, {"shell": "touch free", "first": ["append:.tollgate/policy.star"]}],
         "expect": [("made", "before"), ("not made", "free"), ("said", "tollgate trust")],
     },
     {
-        "name": "deleted", "about": "a trusted hook file is deleted in the middle of a session",
-        "files": {".tollgate/policy.star": NO_AFTER}, "trust": True,
+        "name": "deleted", "about": "a trusted hook file is deleted in the middle of a session, where that closes the gates",
+        "files": {".tollgate/policy.star": NO_AFTER, CONFIG + "config.toml": CLOSED}, "trust": True,
         "steps": [{"shell": "touch before"}, {"shell": "touch free", "first": ["delete:.tollgate/policy.star"]}],
         "expect": [("made", "before"), ("not made", "free"), ("said", "tollgate trust")],
     },

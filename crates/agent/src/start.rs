@@ -170,7 +170,7 @@ fn resumed(
     let Some(path) = &config.resume else { return Ok((Vec::new(), true)) };
     let (lines, unread) = transcript::read(path)?;
     // Whoever wants to go on and has named another file must not begin anew without a word.
-    if lines.is_empty() && unread > 0 {
+    if lines.is_empty() && !unread.is_empty() {
         return Err(TranscriptError::none(path).into());
     }
     let history = transcript::history(&lines, &who.id);

@@ -15,8 +15,6 @@ use tollgate_core::event::Agent;
 use tollgate_core::mask::Masker;
 use tollgate_model::Message;
 
-use crate::conversation::unanswered;
-
 /// The longest line that is read. A tool's result is bounded well below it.
 const LONGEST: u64 = 64 << 20;
 
@@ -155,25 +153,27 @@ fn ends_in_a_line(path: &Path) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Reads a transcript. Lines that cannot be read are counted and left out: of a process that was killed, the last one.
-pub fn read(path: &Path) -> Result<(Vec<Line>, usize), TranscriptError> {
+/// Reads a transcript. Lines that cannot be read are left out, and their numbers returned: of a process that was killed,
+/// the last one.
+pub fn read(path: &Path) -> Result<(Vec<Line>, Vec<usize>), TranscriptError> {
     let failed = |source| TranscriptError { path: path.to_owned(), action: "read", source };
     let mut reader = BufReader::new(File::open(path).map_err(failed)?);
-    let (mut lines, mut unread) = (Vec::new(), 0);
-    loop {
+    let (mut lines, mut unread) = (Vec::new(), Vec::new());
+    for number in 1.. {
         let mut text = Vec::new();
         let mut limited = io::Read::take(&mut reader, LONGEST);
         if limited.read_until(b'\n', &mut text).map_err(failed)? == 0 {
-            return Ok((lines, unread));
+            break;
         }
         if text.trim_ascii().is_empty() {
             continue;
         }
         match serde_json::from_slice(&text) {
             Ok(line) => lines.push(line),
-            Err(_) => unread += 1,
+            Err(_) => unread.push(number),
         }
     }
+    Ok((lines, unread))
 }
 
 /// What an agent has in its history, by its transcript. A call that was cut off is answered.
@@ -215,12 +215,32 @@ fn in_order(history: &mut [Message]) {
     }
 }
 
-/// Answers calls that were cut off, as a model takes no history with a call that nobody answered.
+/// Answers calls that were cut off, and leaves out answers whose call was lost: a model takes no history with either.
 fn complete(history: &mut Vec<Message>) {
-    for (call, name) in unanswered(history) {
-        let content = "the session ended before this call did".to_owned();
-        history.push(Message::Tool { call, name, content, is_error: true });
+    let mut open: Vec<(String, String)> = Vec::new();
+    let mut whole = Vec::with_capacity(history.len());
+    for message in history.drain(..) {
+        match &message {
+            Message::Tool { call, .. } => {
+                let Some(place) = open.iter().position(|(id, _)| id == call) else { continue };
+                open.remove(place);
+            }
+            Message::Assistant { calls, .. } => {
+                whole.extend(open.drain(..).map(cut_off));
+                open.extend(calls.iter().map(|call| (call.id.clone(), call.name.clone())));
+            }
+            _ => {}
+        }
+        whole.push(message);
     }
+    whole.extend(open.into_iter().map(cut_off));
+    *history = whole;
+}
+
+/// Answers a call whose own answer is not there.
+fn cut_off((call, name): (String, String)) -> Message {
+    let content = "the session ended before this call did".to_owned();
+    Message::Tool { call, name, content, is_error: true }
 }
 
 #[cfg(test)]
@@ -243,11 +263,66 @@ mod tests {
         open().write(&agent, said("one"));
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"at\": 1, \"agen").unwrap();
-        assert_eq!(read(&path).unwrap().1, 1);
+        assert_eq!(read(&path).unwrap().1, [2]);
         open().write(&agent, said("two"));
         let (lines, unread) = read(&path).unwrap();
         let texts: Vec<_> = history(&lines, "main").iter().map(|m| m.text().to_owned()).collect();
-        assert_eq!((texts, unread), (vec!["one".to_owned(), "two".to_owned()], 1));
+        assert_eq!((texts, unread), (vec!["one".to_owned(), "two".to_owned()], vec![2]));
+    }
+
+    /// Of a damaged transcript, what is left is a history that a model takes.
+    #[test]
+    fn a_damaged_transcript_is_made_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("transcript.jsonl");
+        let agent = Agent::default();
+        let transcript = Transcript::open(&path, Masker::default()).unwrap();
+        let call = |id: &str| vec![Call::new(id, "x", json!({}))];
+        let answer = |id: &str| Message::Tool {
+            call: id.to_owned(),
+            name: "x".to_owned(),
+            content: "done".to_owned(),
+            is_error: false,
+        };
+        for message in [
+            Message::User("go".to_owned()),
+            Message::Assistant { text: String::new(), calls: call("a") },
+            answer("a"),
+            Message::Assistant { text: String::new(), calls: call("b") },
+            answer("b"),
+            Message::Assistant { text: "done".to_owned(), calls: Vec::new() },
+        ] {
+            transcript.write(&agent, Entry::Message { message });
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for damaged in 1..=6 {
+            let cut = |(place, line): (usize, &str)| {
+                let length = if place + 1 == damaged { line.len() / 2 } else { line.len() };
+                line.get(..length).unwrap().to_owned()
+            };
+            let lines: Vec<_> = text.lines().enumerate().map(cut).collect();
+            std::fs::write(&path, lines.join("\n")).unwrap();
+            let (lines, unread) = read(&path).unwrap();
+            assert_eq!(unread, [damaged]);
+            let mut open = Vec::new();
+            for message in history(&lines, "main") {
+                match message {
+                    Message::Assistant { calls, .. } => {
+                        assert!(open.is_empty(), "line {damaged}: a call without an answer");
+                        open.extend(calls.into_iter().map(|call| call.id));
+                    }
+                    Message::Tool { call, .. } => {
+                        assert_eq!(
+                            open.pop(),
+                            Some(call),
+                            "line {damaged}: an answer without a call"
+                        );
+                    }
+                    _ => {}
+                }
+            }
+            assert!(open.is_empty(), "line {damaged}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod triggers;
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal as _, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tollgate_agent::person::{Nobody, Terminal};
@@ -98,6 +98,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
         }
         None => Places::project_of(&std::env::current_dir()?),
     };
+    if let Some(path) = &args.resume {
+        tell_damage(path, out)?;
+    }
     let triggers = triggers::read(&args.every, &args.on_change, &directory)?;
     let prompt = prompt(args.prompt.as_deref(), !triggers.is_empty())?;
     let name = args.model.clone().or_else(|| std::env::var("TOLLGATE_MODEL").ok());
@@ -243,4 +246,28 @@ fn state_directory() -> Option<PathBuf> {
 fn session_name() -> String {
     let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     format!("{}-{}", since.as_millis(), std::process::id())
+}
+
+/// Most line numbers that are told of a damaged transcript.
+const MOST_TOLD: usize = 8;
+
+/// Says which lines of a transcript cannot be read. The session goes on without what they said.
+fn tell_damage(path: &Path, out: &mut Out) -> Result<(), Problem> {
+    let (lines, damaged) = tollgate_agent::transcript::read(path)?;
+    if lines.is_empty() || damaged.is_empty() {
+        return Ok(());
+    }
+    let mut numbers: Vec<String> =
+        damaged.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+    if damaged.len() > MOST_TOLD {
+        numbers.push(format!("{} more", damaged.len() - MOST_TOLD));
+    }
+    let (what, are) = if damaged.len() == 1 { ("line", "is") } else { ("lines", "are") };
+    let warning = crate::out::styles::WARNING;
+    out.note(format!(
+        "{warning}warning:{warning:#} {what} {} of `{}` cannot be read and {are} left out",
+        numbers.join(", "),
+        path.display()
+    ));
+    Ok(())
 }

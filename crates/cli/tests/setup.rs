@@ -15,6 +15,9 @@ use tempfile::TempDir;
 
 const TOLLGATE: &str = env!("CARGO_BIN_EXE_tollgate");
 
+/// The record of what was refused. It outlives `setup --undo`.
+const RECORD: &str = ".local/state/tollgate/record";
+
 /// A machine: a home, a project with a subdirectory, and programs that stand in for agents.
 struct Machine {
     root: TempDir,
@@ -83,16 +86,21 @@ impl Machine {
         (output.status.code(), String::from_utf8(said).unwrap())
     }
 
-    /// Everything in the home: directories, and files with their modes and content.
+    /// Everything in the home but the record: directories, and files with their modes and content.
     fn home(&self) -> BTreeMap<PathBuf, Option<(u32, String)>> {
         let mut all = BTreeMap::new();
         let mut folders = vec![self.path("home")];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
+                if path.ends_with(RECORD) {
+                    continue;
+                }
                 if path.is_dir() {
                     folders.push(path.clone());
-                    all.insert(path, None);
+                    if !self.path("home").join(RECORD).starts_with(&path) {
+                        all.insert(path, None);
+                    }
                 } else {
                     let mode = fs::metadata(&path).unwrap().permissions().mode();
                     let content = fs::read_to_string(&path).unwrap();

@@ -25,6 +25,8 @@ struct Report {
     kept: Vec<Kept>,
     /// What could not be undone.
     failed: Vec<String>,
+    /// The record of refused calls, which outlives the set-up.
+    record: Option<PathBuf>,
 }
 
 /// A file that is not what it was before.
@@ -103,6 +105,10 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Problem> {
             manifest.write(&path)?;
         }
     }
+    report.record = path
+        .parent()
+        .map(|state| state.join(tollgate_record::FOLDER))
+        .filter(|record| record.is_dir());
     let exit = if report.failed.is_empty() { Exit::Fine } else { Exit::Problem };
     if args.json {
         out.json(&report);
@@ -175,6 +181,9 @@ fn tell(report: &Report, out: &mut Out) {
     }
     for failed in report.failed.iter().take(MOST) {
         out.line(format!("{0}problem:{0:#} {failed}", styles::ERROR));
+    }
+    if let Some(record) = report.record.as_deref() {
+        out.hint(format!("the record of refused calls stays in {}", shown(record)));
     }
     if !report.failed.is_empty() {
         out.hint("`tollgate setup --undo` can be run again once these are solved");

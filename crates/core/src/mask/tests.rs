@@ -259,7 +259,8 @@ fn long_texts_take_time_that_grows_with_them() {
         let text = part.repeat(64 * 1024 / part.len());
         let begun = std::time::Instant::now();
         let _ = masker.text(&text);
-        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{part}");
+        // Far above what a busy machine needs, and far below what a square of the length takes.
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{part}");
     }
 }
 

@@ -333,8 +333,11 @@ fn wrong_uses_change_nothing() {
 #[test]
 fn a_program_reads_what_was_done() {
     let machine = Machine::with_agents();
-    let report =
-        |arguments: &[&str]| -> Value { serde_json::from_str(&machine.run(arguments).1).unwrap() };
+    // Standard output alone: on a busy machine, progress is shown beside it.
+    let report = |arguments: &[&str]| -> Value {
+        let output = machine.command(Path::new(TOLLGATE), "project").args(arguments).output();
+        serde_json::from_slice(&output.unwrap().stdout).unwrap()
+    };
     let plan = report(&["setup", "--dry-run", "--json"]);
     assert_eq!(plan["written"].as_array().unwrap().len(), 7);
     assert_eq!(plan["edited"].as_array().unwrap().len(), 3);

@@ -1,5 +1,6 @@
 //! `tollgate allow`: a person lets a call pass that was refused.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tollgate_config::load::Setup;
 use tollgate_config::settings::{Excepting, Time};
 use tollgate_core::mask::MASKED;
 use tollgate_hosts as hosts;
-use tollgate_record::exceptions::{Binding, Exception, Lasting, Look, Store, now};
+use tollgate_record::exceptions::{Binding, Exception, Lasting, Look, Objector, Store, now};
 use tollgate_record::{Code, Entry, Reader, Recorder, Refused, Revoked, Stored};
 
 use crate::exception::{LINE, Pattern, is_permitted};
@@ -33,10 +34,11 @@ Examples:
   tollgate allow --list
   tollgate allow --revoke 7KQ2MX
 
-An exception is for one hook and one call: the same bytes, in the same
-directory, with the files that the decision read unchanged. The hook then has
-no opinion about the call; other hooks decide as before. It shows what would
-pass and asks you to confirm, so it needs a terminal, and an agent cannot run it.
+An exception is for one call and the hooks that object to it: the same bytes, in
+the same directory, with the files that the decision read unchanged. These hooks
+then have no opinion about the call; other hooks decide as before. The command
+shows the call and every objection, and asks you to confirm, so it needs a
+terminal. An agent cannot run it.
 
 Exit codes: 0 done; 1 nothing was allowed, or a problem."
 )]
@@ -282,12 +284,14 @@ fn show(
         );
     }
     row("in", &shown(Path::new(&binding.directory)));
-    let rule = binding.rule.as_ref().map(|rule| format!(", rule {rule}"));
-    let source = binding.source.as_ref().filter(|source| **source != binding.hook);
-    let source = source.map(|source| format!(" ({})", shown(Path::new(source))));
-    let hook = hook_shown(&binding.hook);
-    row("hook", &format!("{hook}{}{}", rule.unwrap_or_default(), source.unwrap_or_default()));
-    row("reason", &refused.reason);
+    for Objector { hook, source, rule, reason } in &binding.hooks {
+        let rule = rule.as_ref().map(|rule| format!(", rule {rule}"));
+        let source = source.as_ref().filter(|source| *source != hook);
+        let source = source.map(|source| format!(" ({})", shown(Path::new(source))));
+        let hook = hook_shown(hook);
+        row("hook", &format!("{hook}{}{}", rule.unwrap_or_default(), source.unwrap_or_default()));
+        row("reason", reason);
+    }
     let mut files = Vec::new();
     for seen in binding.reads.iter().filter(|seen| seen.what != Look::Target) {
         let state = match (seen.what, &seen.digest) {
@@ -379,12 +383,15 @@ fn list(args: &Args, state: &Path, out: &mut Out) -> Result<Exit, Problem> {
             (_, Some(left)) => format!("in {}", about(Duration::from_secs(left))),
             (_, None) => "never".to_owned(),
         };
-        let Binding { hook, directory, .. } = &exception.binding;
+        let Binding { hooks, directory, .. } = &exception.binding;
+        // Two rules of one policy are one hook here.
+        let hooks: BTreeSet<_> = hooks.iter().map(|it| hook_shown(&it.hook)).collect();
+        let hooks = hooks.into_iter().collect::<Vec<_>>().join(", ");
         let call = exception.pattern.as_ref().unwrap_or(&exception.shown);
         table.row([
             exception.id.to_string(),
             ends,
-            visible(&hook_shown(hook)).into_owned(),
+            visible(&hooks).into_owned(),
             visible(&shown(Path::new(directory))).into_owned(),
             visible(call).into_owned(),
         ]);

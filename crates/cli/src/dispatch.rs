@@ -8,9 +8,11 @@ use serde_json::{Map, Value};
 use tollgate_config::hooks::{Hooks, InForce};
 use tollgate_config::load::Setup;
 use tollgate_core::audit::MemorySink;
-use tollgate_core::context::{SessionContext, SessionInfo};
+use tollgate_core::context::{OperationContext, SessionContext, SessionInfo};
 use tollgate_core::dialect::Mode;
+use tollgate_core::event::ToolPre;
 use tollgate_core::exception::Exceptions;
+use tollgate_core::record::Record;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::{AnyEvent, Kind};
 
@@ -171,13 +173,30 @@ impl Ready {
         rules
     }
 
-    pub(crate) fn fire(&self, input: Input) -> Fired {
-        let Input { event, mut session } = input;
+    fn operation(&self, mut session: SessionInfo) -> OperationContext {
         if session.workspaces.is_empty() {
             session.workspaces.extend(self.project.clone());
         }
+        SessionContext::new(session).turn().operation()
+    }
+
+    /// Asks about a refused call again, to find out what else objects to it (`Runner::rehearse`).
+    pub(crate) fn rehearse(
+        &self,
+        call: ToolPre,
+        session: SessionInfo,
+        before: &Record,
+        until: Instant,
+    ) -> Option<AnyOutcome> {
+        let operation = self.operation(session);
+        let rehearsal = self.hooks.runner().rehearse(&operation, call, before, until);
+        pollster::block_on(rehearsal).map(AnyOutcome::from)
+    }
+
+    pub(crate) fn fire(&self, input: Input) -> Fired {
+        let Input { event, session } = input;
         let runner = self.hooks.runner();
-        let operation = SessionContext::new(session).turn().operation();
+        let operation = self.operation(session);
         let begun = Instant::now();
         let outcome = pollster::block_on(runner.dispatch_any(&operation, event));
         let took = begun.elapsed();

@@ -9,7 +9,7 @@ use tollgate_core::event::ToolCall;
 use tollgate_core::exception::Objection;
 use tollgate_core::registry::HookInfo;
 use tollgate_core::tools;
-use tollgate_record::exceptions::{Binding, Exception, Lasting, Seen, digest};
+use tollgate_record::exceptions::{Binding, Exception, Lasting, Objector, digest};
 use tollgate_shell::syntax::{CommandKind, Piece, Word, parse};
 
 use crate::problem::Problem;
@@ -30,23 +30,21 @@ pub(crate) const fn is_permitted(lasting: Lasting, setting: Excepting) -> bool {
     }
 }
 
-/// Returns what an exception from what a hook says about a call would bind.
-pub(crate) fn binding(
-    call: &ToolCall,
-    hook: &HookInfo,
-    rule: Option<&str>,
-    directory: &str,
-    reads: Vec<Seen>,
-) -> Binding {
+/// Returns what an exception for a call would bind. What the decision has read is added when it is known.
+pub(crate) fn binding(call: &ToolCall, directory: &str) -> Binding {
     Binding {
-        hook: hook.name.clone(),
-        source: source(hook),
-        rule: rule.map(str::to_owned),
+        hooks: Vec::new(),
         call: digest_of(call, true),
         rest: call.text(LINE).map(|_| digest_of(call, false)),
         directory: directory.to_owned(),
-        reads,
+        reads: Vec::new(),
     }
+}
+
+/// Returns a hook that objects to a call, and its rule if it is a policy.
+pub(crate) fn objector(hook: &HookInfo, rule: Option<&str>, reason: String) -> Objector {
+    let rule = rule.filter(|_| hook.is_policy).map(str::to_owned);
+    Objector { hook: hook.name.clone(), source: source(hook), rule, reason }
 }
 
 fn source(hook: &HookInfo) -> Option<String> {
@@ -55,15 +53,25 @@ fn source(hook: &HookInfo) -> Option<String> {
 
 /// True if an exception covers an objection in a directory.
 pub(crate) fn covers(exception: &Exception, objection: &Objection<'_>, directory: &str) -> bool {
+    is_bound(&exception.binding, exception.pattern.as_deref(), objection, directory)
+}
+
+/// True if an objection in a directory is one of those that are bound.
+pub(crate) fn is_bound(
+    bound: &Binding,
+    pattern: Option<&str>,
+    objection: &Objection<'_>,
+    directory: &str,
+) -> bool {
     let Objection { hook, rule, call, .. } = objection;
-    let Binding { reads, .. } = &exception.binding;
-    let bound = &exception.binding;
-    let is_hook =
-        bound.hook == hook.name && bound.source == source(hook) && bound.rule.as_deref() == *rule;
-    if !is_hook || bound.directory != directory {
+    let reads = &bound.reads;
+    let is_hook = |it: &Objector| {
+        it.hook == hook.name && it.source == source(hook) && it.rule.as_deref() == *rule
+    };
+    if bound.directory != directory || !bound.hooks.iter().any(is_hook) {
         return false;
     }
-    let is_call = match &exception.pattern {
+    let is_call = match pattern {
         None => bound.call == digest_of(call, true),
         Some(pattern) => {
             let is_like = || {

@@ -130,7 +130,7 @@ fn respond(args: &Args) -> ExitCode {
     let refusal = args.host.refusal(event.as_deref(), GAVE_UP);
     let left = time.saturating_sub(begun.elapsed());
     let plan = Plan { memory: Some(MEMORY), ..Plan::new(left, answer(refusal.clone())) };
-    let ended = supervise(plan, || answer(work(args, event.as_deref(), &input)));
+    let ended = supervise(plan, || answer(work(args, event.as_deref(), &input, begun + time)));
     match ended {
         Ok(ended) => {
             let Answer { stdout, stderr, code } = ended.answer;
@@ -228,7 +228,7 @@ fn print(output: &Output) -> ExitCode {
 }
 
 /// Works an answer out.
-fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
+fn work(args: &Args, event: Option<&str>, input: &[u8], deadline: Instant) -> Output {
     #[cfg(debug_assertions)]
     fault::inject();
     let host = args.host;
@@ -245,7 +245,7 @@ fn work(args: &Args, event: Option<&str>, input: &[u8]) -> Output {
         Ok(None) => return Output::silent(),
         Err(error) => return refused(&format!("Tollgate: {error}")),
     };
-    match decide(args, &incoming) {
+    match decide(args, &incoming, deadline) {
         Ok(reply) => host.write(incoming.event, &reply),
         Err(problem) => refused(&format!("Tollgate: {problem}")),
     }
@@ -274,7 +274,7 @@ pub(crate) fn complete(host: &Host, input: &mut Value) {
     }
 }
 
-fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
+fn decide(args: &Args, incoming: &Incoming, deadline: Instant) -> Result<Reply, Problem> {
     let places = Places::of_this_process(None);
     let state = places.trust.as_deref().and_then(Path::parent).map(Path::to_owned);
     let project = project(args.project.as_deref(), incoming, state.as_deref(), Pins::Kept)?;
@@ -289,9 +289,20 @@ fn decide(args: &Args, incoming: &Incoming) -> Result<Reply, Problem> {
     let fired = fired(&ready, incoming);
     let outcomes: Vec<AnyOutcome> = fired.into_iter().map(|fired| fired.outcome).collect();
     made::note(incoming, state.as_deref(), &outcomes);
-    let mut reply = Reply::of(incoming, &outcomes, choices(incoming, &settings));
+    let choices = choices(incoming, &settings);
+    let mut reply = Reply::of(incoming, &outcomes, choices);
     rounds::bound(incoming, &mut reply, state.as_deref(), settings.engine.rounds);
-    grants.settle(incoming, &outcomes, &settings, &project, &mut reply);
+    let again = |outcome: &AnyOutcome| {
+        let (AnyEvent::ToolPre(call), [_]) = (&outcome.event, &*incoming.parts) else {
+            return None;
+        };
+        let session = incoming.session.clone();
+        let until = deadline.checked_sub(MARGIN)?;
+        let outcome = ready.rehearse(call.clone(), session, &outcome.record, until)?;
+        let reply = Reply::of(incoming, std::slice::from_ref(&outcome), choices);
+        Some((outcome, reply))
+    };
+    grants.settle(incoming, &outcomes, &settings, (&project, &again), &mut reply);
     if let (Verdict::Refuse, Some(outcome)) = (reply.verdict, outcomes.last()) {
         // The reason is for the model; which hook it was, and what was wrong with it, for the person.
         let detail = outcome.record.detail();

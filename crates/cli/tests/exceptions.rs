@@ -240,29 +240,93 @@ fn all_of_it_stands_in_the_record() {
 }
 
 #[test]
-fn the_exception_of_one_hook_is_not_that_of_another() {
+fn one_code_covers_all_hooks_and_rules_that_object() {
     let place = Place::new();
-    let first = code(place.calls("git push twice"));
-    place.allow(&first, &[]);
-    let reason = place.calls("git push twice").unwrap_err();
-    let second = code(Err(reason.clone()));
-    assert_ne!(first, second);
-    place.allow(&second, &[]);
-    // Neither was spent while the other one still refused.
-    place.calls("git push twice").unwrap();
-    place.calls("git push twice").unwrap_err();
+    let line = "git push twice --tags";
+    let code = code(place.calls(line));
+    let shown = place.allow(&code, &[]);
+    for part in ["Not twice.", "rule no-push", "Nothing is pushed.", "rule no-tags", "No tags."] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let (_, list) = place.says(&["allow", "--list"]);
+    assert!(list.contains("policy, twice"), "{list}");
+    // It is spent once for all of them.
+    place.calls(line).unwrap();
+    place.calls(line).unwrap_err();
 }
 
 #[test]
-fn rules_of_one_policy_are_excepted_one_by_one() {
+fn an_exception_covers_no_hook_or_rule_that_came_later() {
     let place = Place::new();
-    let line = "git push --tags";
+    let hook = place.path("home/.config/tollgate/hooks/twice.md");
+    let policy = place.path("home/.config/tollgate/policy.star");
+    fs::remove_file(&hook).unwrap();
+    fs::write(&policy, POLICY.lines().nth(1).unwrap()).unwrap();
+    let line = "git push twice --tags";
     place.allow(&code(place.calls(line)), &["--always"]);
-    // The other rule still denies: at the least, the call is refused by it.
-    match place.calls(line) {
-        Ok(()) => panic!("the other rule was excepted, too"),
-        Err(reason) => assert!(reason.starts_with("No tags."), "{reason}"),
+    place.calls(line).unwrap();
+    fs::write(&policy, POLICY).unwrap();
+    let reason = place.calls(line).unwrap_err();
+    assert!(reason.starts_with("No tags."), "{reason}");
+    fs::write(&policy, POLICY.lines().nth(1).unwrap()).unwrap();
+    fs::write(&hook, HOOK).unwrap();
+    let reason = place.calls(line).unwrap_err();
+    assert!(reason.starts_with("Not twice."), "{reason}");
+}
+
+#[test]
+fn a_command_is_not_run_to_find_out_whether_it_objects() {
+    let place = Place::new();
+    let hook = HOOK.replace("event: tool.pre", "event: tool.pre\npriority: -1");
+    fs::write(place.path("home/.config/tollgate/hooks/twice.md"), hook).unwrap();
+    let log = place.path("ran");
+    let command =
+        format!("echo ran >> '{}'; echo 'Not by the command.' >&2; exit 2", log.display());
+    let hooks = json!({"hooks": {"PreToolUse": [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": command}]},
+    ]}});
+    fs::create_dir_all(place.path("home/.config/tollgate/codex")).unwrap();
+    fs::write(place.path("home/.config/tollgate/codex/hooks.json"), hooks.to_string()).unwrap();
+    let runs = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+
+    let refused = place.calls("ls twice");
+    assert!(
+        refused.as_ref().unwrap_err().contains("unless another hook refuses it"),
+        "{refused:?}"
+    );
+    let first = code(refused);
+    assert_eq!(runs(), 0);
+    place.allow(&first, &[]);
+    let refused = place.calls("ls twice");
+    let reason = refused.as_ref().unwrap_err();
+    assert!(reason.starts_with("Not by the command."), "{reason}");
+    assert!(!reason.contains("unless another hook"), "{reason}");
+    let second = code(refused);
+    assert_eq!(runs(), 1);
+    assert_ne!(first, second);
+    place.allow(&second, &[]);
+    // Neither was spent while the other one still refused.
+    place.calls("ls twice").unwrap();
+    assert_eq!(runs(), 2);
+    place.calls("ls twice").unwrap_err();
+}
+
+#[test]
+fn an_objection_that_cannot_be_excepted_leaves_no_code() {
+    let place = Place::new();
+    // The script objects first, and the built-in guard after it.
+    assert!(no_code(place.calls("tollgate allow 7KQ2MX # twice")).starts_with("Not twice."));
+    let hook = |name: &str| place.path(&format!("home/.config/tollgate/hooks/{name}.md"));
+    for (name, broken) in [
+        ("failing", HOOK.replace("return block(\"Not twice.\")", "fail(\"no reason\")")),
+        ("condition", HOOK.replace("payload[\"name\"]", "payload[\"other\"]")),
+    ] {
+        let broken = broken.replace("event: tool.pre", "event: tool.pre\npriority: 1");
+        fs::write(hook(name), broken).unwrap();
+        assert!(no_code(place.calls("ls twice")).starts_with("Not twice."), "{name}");
+        fs::remove_file(hook(name)).unwrap();
     }
+    code(place.calls("ls twice"));
 }
 
 #[test]

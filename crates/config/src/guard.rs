@@ -158,6 +158,7 @@ impl Guard {
         .layer(Layer::System)
         .priority(i64::MIN)
         .without_exceptions()
+        .repeatable()
         .last()
     }
 

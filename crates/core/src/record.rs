@@ -152,6 +152,11 @@ impl Record {
         }
     }
 
+    /// Returns the last answer of the hook at a place.
+    pub(crate) fn last_of(&self, place: u32) -> Option<&Answered> {
+        self.answers.iter().rev().find(|line| line.place == place)
+    }
+
     pub(crate) fn info(&self, place: u32) -> Option<&HookInfo> {
         self.set.as_ref()?.chains.info(self.event, place)
     }

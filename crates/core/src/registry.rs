@@ -93,6 +93,8 @@ pub struct HookInfo {
     pub is_policy: bool,
     /// True if a person can except single calls from what it says.
     pub takes_exceptions: bool,
+    /// True if asking it has no effect outside of the process, so that it can be asked again.
+    pub is_repeatable: bool,
     /// The rules of a policy, by the names that answers give for them.
     pub rules: Arc<[Arc<str>]>,
     /// Whether it came with [`Runner::reload`](crate::Runner::reload), and goes with the next one.
@@ -223,6 +225,7 @@ impl Registration {
                 is_last: false,
                 is_policy: false,
                 takes_exceptions: true,
+                is_repeatable: false,
                 rules: Arc::default(),
                 loaded: false,
             },
@@ -297,6 +300,13 @@ impl Registration {
     /// Nobody can except a call from what it says.
     pub fn without_exceptions(mut self) -> Self {
         self.info.takes_exceptions = false;
+        self
+    }
+
+    /// Asking it has no effect outside of the process, so that [`Runner::rehearse`](crate::Runner::rehearse) may ask it
+    /// again about a call that was refused.
+    pub fn repeatable(mut self) -> Self {
+        self.info.is_repeatable = true;
         self
     }
 

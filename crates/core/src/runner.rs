@@ -12,6 +12,7 @@ mod builder;
 mod call;
 mod inspect;
 mod outcome;
+mod rehearsal;
 mod run;
 
 use std::future::Future;

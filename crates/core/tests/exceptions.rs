@@ -3,7 +3,9 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use tollgate_core::exception::{ExceptionId, Exceptions, Objection};
 use tollgate_core::policy::{Policies, deny};
@@ -158,4 +160,91 @@ async fn exceptions_that_panic_are_none() {
     let operation = SessionContext::new(SessionInfo::default()).turn().operation();
     let outcome = runner.dispatch(&operation, ToolPre::from(ToolCall::new("x"))).await;
     assert_eq!(outcome.record.decision, Word::Deny);
+}
+
+/// A hook that rewrites the call.
+fn rewrites(name: &'static str) -> Registration {
+    transform(name, |_cx, _call: &ToolPre| {
+        Answer::set_args([("CommandLine", serde_json::json!("ls"))])
+    })
+}
+
+#[tokio::test]
+async fn what_else_objects_is_found_out_without_asking_others() {
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    // It cannot be asked again, and says this.
+    let effect = |name: &'static str, decision: fn() -> Decision<ToolPre>| {
+        let ran = Arc::clone(&ran);
+        decide(name, move |_cx, _call: &ToolPre| {
+            ran.lock().unwrap().push(name);
+            decision()
+        })
+    };
+    let condition = |name: &'static str| effect(name, Decision::none).tool("view_file");
+    let first = || denies("a").repeatable();
+    let fails = || {
+        decide("x", |_cx, _call: &ToolPre| -> Decision<ToolPre> { panic!("no reason") })
+            .repeatable()
+    };
+    // What is found out, and what had run before.
+    for (title, registrations, found, before) in [
+        ("nothing else", vec![first()], Some(Word::None), 0),
+        ("another hook", vec![first(), denies("b").repeatable()], Some(Word::Deny), 0),
+        ("a failure", vec![first(), fails()], Some(Word::Deny), 0),
+        ("one that has answered", vec![effect("x", Decision::none), first()], Some(Word::None), 1),
+        ("one that has asked", vec![effect("x", || Decision::ask("?")), first()], None, 1),
+        (
+            "one that has asked, and a deny",
+            vec![effect("x", || Decision::ask("?")), first(), denies("b").repeatable()],
+            Some(Word::Deny),
+            1,
+        ),
+        ("one that comes next", vec![first(), effect("x", Decision::none)], None, 0),
+        (
+            "one that is not asked, as another denies",
+            vec![first(), denies("b").repeatable(), effect("x", Decision::none)],
+            Some(Word::Deny),
+            0,
+        ),
+        ("one of another tool", vec![first(), condition("x")], Some(Word::None), 0),
+        ("a rewrite before", vec![rewrites("r").repeatable(), first()], None, 0),
+        ("a rewrite after", vec![first(), rewrites("r").repeatable()], None, 0),
+        (
+            "one that may take long",
+            vec![first(), denies("b").repeatable().deadline(Duration::from_secs(100))],
+            None,
+            0,
+        ),
+    ] {
+        ran.lock().unwrap().clear();
+        let exceptions = Arc::new(Later::default());
+        let mut runner = Runner::builder().exceptions(exceptions.clone());
+        for registration in registrations {
+            runner = runner.register(registration);
+        }
+        let runner = runner.build().unwrap();
+        let operation = SessionContext::new(SessionInfo::default()).turn().operation();
+        let call = ToolPre::from(ToolCall::new("run_command").arg("CommandLine", "make"));
+        let refused = runner.dispatch(&operation, call.clone()).await;
+        assert_eq!((refused.reason(), ran.lock().unwrap().len()), ("a says no", before), "{title}");
+        exceptions.0.store(true, Ordering::Relaxed);
+        let until = Instant::now() + Duration::from_secs(50);
+        let outcome = runner.rehearse(&operation, call.clone(), &refused.record, until).await;
+        let word = outcome.map(|outcome| outcome.record.decision.clone());
+        assert_eq!((&word, ran.lock().unwrap().len()), (&found, before), "{title}");
+        let now = Instant::now();
+        if found == Some(Word::None) {
+            assert!(runner.rehearse(&operation, call, &refused.record, now).await.is_none());
+        }
+    }
+}
+
+/// Excepts `a`, once that is wanted.
+#[derive(Default)]
+struct Later(AtomicBool);
+
+impl Exceptions for Later {
+    fn covering(&self, objection: &Objection<'_>) -> Option<ExceptionId> {
+        (self.0.load(Ordering::Relaxed) && objection.hook.name == "a").then(|| "E1".into())
+    }
 }

@@ -98,8 +98,8 @@ pub struct Excepted {
     pub host: String,
     /// The id of its session.
     pub session: String,
-    /// The hook that objected.
-    pub hook: String,
+    /// The hooks that objected.
+    pub hooks: Vec<String>,
 }
 
 /// The end of an exception.

@@ -1,8 +1,8 @@
 //! The exceptions that a person has made.
 //!
-//! An exception lets one call pass that a hook objects to. It is made from a recorded refusal, and binds what stood
-//! there: the hook and its rule, the bytes of the call, the working directory, and everything that the decision
-//! read of the file system ([`Binding`]). If any of that is different, it is another call.
+//! An exception lets one call pass that hooks object to. It is made from a recorded refusal, and binds what stood
+//! there: the hooks that objected and their rules, the bytes of the call, the working directory, and everything that
+//! the decision read of the file system ([`Binding`]). If any of that is different, it is another call.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -36,14 +36,8 @@ const LOCK: &str = "exceptions.lock";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {
-    /// The name of the hook.
-    pub hook: String,
-    /// The file of the hook.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// The rule, if the hook is a policy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
+    /// The hooks that objected to the call, in the order in which they are asked.
+    pub hooks: Vec<Objector>,
     /// The digest of the call: the tool, its server and all arguments.
     pub call: String,
     /// The digest of the call without its command line, if it has one.
@@ -53,6 +47,22 @@ pub struct Binding {
     pub directory: String,
     /// What the decision read of the file system.
     pub reads: Vec<Seen>,
+}
+
+/// A hook that objected to a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Objector {
+    /// Its name.
+    pub hook: String,
+    /// Its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The rule, if it is a policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Its reason, without secrets.
+    pub reason: String,
 }
 
 /// What was seen at a path.

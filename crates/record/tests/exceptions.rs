@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Barrier;
 
-use tollgate_record::exceptions::{Binding, Exception, Lasting, Store, now};
+use tollgate_record::exceptions::{Binding, Exception, Lasting, Objector, Store, now};
 use tollgate_record::{Code, RecordError};
 
 fn code(text: &str) -> Code {
@@ -17,9 +17,12 @@ fn code(text: &str) -> Code {
 
 fn exception(id: &str, lasting: Lasting, until: Option<u64>) -> Exception {
     let binding = Binding {
-        hook: "guard".to_owned(),
-        source: None,
-        rule: None,
+        hooks: vec![Objector {
+            hook: "guard".to_owned(),
+            source: None,
+            rule: None,
+            reason: "no".to_owned(),
+        }],
         call: "00".to_owned(),
         rest: None,
         directory: "/work".to_owned(),

@@ -3,8 +3,12 @@
 //! A refusal is recorded, and its reason ends with a code. `tollgate allow CODE` makes an exception from it. At the
 //! next call, hooks whose objections are covered have no opinion. Exceptions for one call are spent at the end, when
 //! it is known that nothing else refuses the call: else a call to which two hooks object could never pass.
+//!
+//! The first deny ends the chain. So that one code is enough, the hooks are asked again as if the objections found so
+//! far were excepted. Commands are not asked, because they may have effects: a command that objects later gives its own
+//! code. If one of the objections cannot be excepted, there is no code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -19,10 +23,10 @@ use tollgate_core::registry::HookInfo;
 use tollgate_core::runner::AnyOutcome;
 use tollgate_core::verdict::Word;
 use tollgate_hosts::{Incoming, Reply, Verdict};
-use tollgate_record::exceptions::{Exception, Store};
+use tollgate_record::exceptions::{Binding, Exception, Objector, Store};
 use tollgate_record::{Code, Entry, Excepted, RecordError, Recorder, Refused};
 
-use crate::exception::{binding, covers, is_permitted};
+use crate::exception::{binding, covers, is_bound, is_permitted, objector};
 use crate::{person, world};
 
 /// The longest arguments that are recorded in full. A person cannot judge what is not shown, so a longer call has no
@@ -32,8 +36,24 @@ const LONGEST_ARGUMENTS: usize = 16 * 1024;
 /// The longest text of a refusal that is recorded.
 const LONGEST_TEXT: usize = 4 * 1024;
 
+/// The longest reason of one of the objections that is recorded.
+const LONGEST_OBJECTION: usize = 1_024;
+
 /// The longest reason to which a code is added.
-const LONGEST_REASON: usize = 3_900;
+const LONGEST_REASON: usize = 3_850;
+
+/// Maximum number of times that hooks are asked again about a refused call.
+const MOST_ROUNDS: usize = 8;
+
+/// Asks about a refused call again, with what is supposed to be excepted. None if the answer cannot be found out.
+pub(super) type Again<'a> = dyn Fn(&AnyOutcome) -> Option<(AnyOutcome, Reply)> + 'a;
+
+/// What an exception from a refusal would bind.
+struct Bound {
+    binding: Binding,
+    /// True if nothing else objects to the call.
+    is_all: bool,
+}
 
 /// The exceptions of the person at one call.
 #[derive(Debug)]
@@ -43,8 +63,10 @@ pub(super) struct Grants {
     directory: Option<String>,
     setting: Excepting,
     list: OnceLock<Result<Vec<Exception>, RecordError>>,
-    /// The exceptions that cover an objection, with the hook that objected.
-    used: Mutex<BTreeMap<Code, String>>,
+    /// The exceptions that cover an objection, with the hooks that objected.
+    used: Mutex<BTreeMap<Code, BTreeSet<String>>>,
+    /// What is supposed to be excepted while hooks are asked again.
+    supposed: Mutex<Option<Binding>>,
 }
 
 impl Grants {
@@ -58,6 +80,7 @@ impl Grants {
             setting: settings.exceptions.allow,
             list: OnceLock::new(),
             used: Mutex::default(),
+            supposed: Mutex::default(),
         }
     }
 
@@ -67,7 +90,7 @@ impl Grants {
     }
 
     /// Returns the exceptions that were used.
-    fn used(&self) -> BTreeMap<Code, String> {
+    fn used(&self) -> BTreeMap<Code, BTreeSet<String>> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -77,7 +100,7 @@ impl Grants {
         incoming: &Incoming,
         outcomes: &[AnyOutcome],
         settings: &Settings,
-        project: &Path,
+        (project, again): (&Path, &Again<'_>),
         reply: &mut Reply,
     ) {
         if reply.verdict != Verdict::Refuse {
@@ -98,9 +121,13 @@ impl Grants {
         let mut refused = refused(incoming, outcome, &masker, reply, project);
         refused.directory = self.directory.clone().unwrap_or_default();
         let is_whole = refused.arguments.len() <= LONGEST_ARGUMENTS;
-        if let Some(binding) = self.binding(outcome, reply).filter(|_| is_whole) {
+        let bound = is_whole.then(|| self.bound(outcome, reply, &masker, again)).flatten();
+        self.suppose(None);
+        let mut unless = "";
+        if let Some(Bound { binding, is_all }) = bound {
             refused.code = Code::random().ok();
             refused.binding = Some(binding);
+            unless = if is_all { "" } else { " unless another hook refuses it," };
         }
         let code = refused.code.clone();
         let appended = recorder.append(&Entry::Refused(Box::new(refused.clone())));
@@ -110,7 +137,7 @@ impl Grants {
                 let reason = reply.reason.trim_end();
                 let end = if reason.ends_with(['.', '!', '?', '`', ':']) { "" } else { "." };
                 reply.reason = format!(
-                    "{reason}{end} To let exactly this call pass, a person can run `tollgate allow {code}`."
+                    "{reason}{end} To let exactly this call pass,{unless} a person can run `tollgate allow {code}`."
                 );
             }
             (Err(RecordError::TooLarge(_)), _) => {
@@ -140,24 +167,50 @@ impl Grants {
                 return Err(format!("The exception for this call cannot be used: {error}"));
             }
         }
-        for (id, hook) in used {
+        for (id, hooks) in used {
+            let hooks = hooks.into_iter().collect();
             let (host, session) = (incoming.host.name.to_owned(), incoming.session.id.clone());
             let session = cut(&session, LONGEST_TEXT);
-            recorder.append(&Entry::Excepted(Excepted { id, host, session, hook })).map_err(
+            recorder.append(&Entry::Excepted(Excepted { id, host, session, hooks })).map_err(
                 |error| format!("The use of an exception cannot be recorded: {error}. {again}"),
             )?;
         }
         Ok(())
     }
 
-    /// Returns what an exception would bind. None if what was decided cannot be excepted.
-    fn binding(
+    /// Returns what an exception would bind: every hook that objects to the call, as far as that can be found out. None
+    /// if one of the objections cannot be excepted.
+    fn bound(
         &self,
-        outcome: &AnyOutcome,
+        first: &AnyOutcome,
         reply: &Reply,
-    ) -> Option<tollgate_record::exceptions::Binding> {
+        masker: &Masker,
+        again: &Again<'_>,
+    ) -> Option<Bound> {
+        let AnyEvent::ToolPre(event) = &first.event else { return None };
+        let mut binding = binding(&event.call, self.directory.as_deref()?);
+        binding.hooks.push(self.objector(first, reply, masker)?);
+        let mut is_all = false;
+        for _ in 0..MOST_ROUNDS {
+            self.suppose(Some(binding.clone()));
+            let Some((outcome, reply)) = again(first) else { break };
+            if reply.verdict != Verdict::Refuse {
+                is_all = true;
+                break;
+            }
+            binding.hooks.push(self.objector(&outcome, &reply, masker)?);
+        }
+        binding.reads = world::seen()?;
+        Some(Bound { binding, is_all })
+    }
+
+    fn suppose(&self, binding: Option<Binding>) {
+        *self.supposed.lock().unwrap_or_else(PoisonError::into_inner) = binding;
+    }
+
+    /// Returns the hook whose objection decided. None if that cannot be excepted.
+    fn objector(&self, outcome: &AnyOutcome, reply: &Reply, masker: &Masker) -> Option<Objector> {
         let (answered, hook) = deciding(outcome)?;
-        let AnyEvent::ToolPre(event) = &outcome.event else { return None };
         let is_objection = match outcome.decision {
             Word::Deny => true,
             // Else the call is refused for something else: a rewrite that the host cannot be told, for example.
@@ -167,20 +220,24 @@ impl Grants {
         if !is_objection || self.setting == Excepting::None || !answered.can_be_excepted {
             return None;
         }
-        let rule = answered.detail.as_deref().filter(|_| hook.is_policy);
-        let directory = self.directory.as_deref()?;
-        Some(binding(&event.call, hook, rule, directory, world::seen()?))
+        let reason = cut(&masker.text(&answered.reason), LONGEST_OBJECTION);
+        Some(objector(hook, answered.detail.as_deref(), reason))
     }
 }
 
 impl Exceptions for Grants {
     fn covering(&self, objection: &Objection<'_>) -> Option<ExceptionId> {
         let directory = self.directory.as_deref()?;
+        let supposed = self.supposed.lock().unwrap_or_else(PoisonError::into_inner);
+        if supposed.as_ref().is_some_and(|it| is_bound(it, None, objection, directory)) {
+            return Some("supposed".into());
+        }
+        drop(supposed);
         let covering = self.list().iter().find(|exception| {
             is_permitted(exception.lasting, self.setting) && covers(exception, objection, directory)
         })?;
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.insert(covering.id.clone(), objection.hook.name.clone());
+        used.entry(covering.id.clone()).or_default().insert(objection.hook.name.clone());
         Some(covering.id.as_str().into())
     }
 }

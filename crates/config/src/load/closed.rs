@@ -30,7 +30,7 @@ fn closed_at(
     kinds: &[Kind],
 ) -> Registration {
     let handler = Arc::new(Closed { why: why.to_owned() });
-    let mut registration = Registration::named(name).dialect(dialect).layer(layer);
+    let mut registration = Registration::named(name).dialect(dialect).layer(layer).repeatable();
     for kind in kinds {
         if let Some(Rule { mode, on_failure: OnFailure::Close }) = kind.rule(dialect)
             && mode > Mode::Inspect

@@ -55,6 +55,9 @@ impl Loader<'_> {
             .source(place.path.display().to_string(), Some(artifact.line()))
             .priority(artifact.priority.unwrap_or(0).into())
             .deadline(time + GRACE);
+        if !reaches_outside(artifact.script.text()) {
+            registration = registration.repeatable();
+        }
         for kind in artifact.event.kinds {
             registration = on_kind(registration, *kind, &handler, &seal);
         }
@@ -84,6 +87,7 @@ impl Loader<'_> {
                 .dialect(Dialect::Native)
                 .layer(place.layer)
                 .priority(i64::MIN)
+                .repeatable()
                 .source(path.as_str(), None);
             self.loaded.registrations.push(watch);
         }
@@ -261,4 +265,9 @@ impl Listed {
             has_tests: false,
         }
     }
+}
+
+/// True if a script may make requests or call tools, which must not be done twice for one call.
+fn reaches_outside(script: &str) -> bool {
+    ["http.", "tools."].iter().any(|name| script.contains(name))
 }

@@ -98,7 +98,7 @@ pub(super) fn load(
     match into_policies(&specs, condition, &base, generation.otherwise) {
         Ok(policies) => {
             let path = file.path().display().to_string();
-            Some(policies.into_registration().layer(layer).source(path, None))
+            Some(policies.into_registration().repeatable().layer(layer).source(path, None))
         }
         Err((at, why)) => {
             report.add(Code::BadPolicy, at.map(Span::at), why);

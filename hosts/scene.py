@@ -12,7 +12,9 @@ import subprocess
 import sys
 import time
 
+import terminal
 from agents import HERE, Agent
+from checks import CHECKS, Skip, Unmet, codes, quoted
 from model import ERRAND, Model
 
 # How long an agent may take for one run. All of them are done in a few seconds; who is not, hangs.
@@ -32,7 +34,10 @@ class Scene:
         self.url = ""
         self.model = None
         self.before = {}
-        self.notes = []
+        # What the person was told meanwhile, and what went wrong then.
+        self.notes, self.unmet = [], None
+        # The folder of the project that the agent runs in.
+        self.folder = "."
         program = os.path.join(self.bin, "tollgate")
         if options["tollgate"]:
             try:
@@ -67,6 +72,10 @@ class Scene:
                 folders[:] = [f for f in folders if f != ".git"]
                 for name in names:
                     path = os.path.join(folder, name)
+                    # Codex has links to itself in its folder, and is large.
+                    if os.path.islink(path):
+                        found[prefix + os.path.relpath(path, top)] = os.fsencode(os.readlink(path))
+                        continue
                     with open(path, "rb") as file:
                         found[prefix + os.path.relpath(path, top)] = file.read()
         return found
@@ -85,10 +94,16 @@ class Scene:
             base.update({"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"})
         return base
 
-    def tollgate(self, *args):
+    def put_on_path(self):
+        """Makes the agent a program that can be found by its name."""
+        program = self.agent.bin(self.options["cache"])
+        runs = "%s %s" % (self.options["node"], program) if self.agent.node else program
+        os.chmod(self.write(self.bin, self.agent.name, '#!/bin/sh\nexec %s "$@"\n' % runs), 0o755)
+
+    def tollgate(self, *args, folder="."):
         done = subprocess.run(
-            [os.path.join(self.bin, "tollgate"), *args], cwd=self.work, env=self.environment(), stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=60, check=False,
+            [os.path.join(self.bin, "tollgate"), *args], cwd=os.path.join(self.work, folder), env=self.environment(),
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
         )
         with open(os.path.join(self.root, "tollgate.log"), "a", encoding="utf-8") as log:
             log.write("$ tollgate %s\n%s%s[%d]\n" % (" ".join(args), done.stdout, done.stderr, done.returncode))
@@ -101,14 +116,15 @@ class Scene:
             raise Unmet("`tollgate %s` exits with %d: %s" % (" ".join(args), done.returncode, last[0]))
         return done
 
-    def run(self, steps):
-        """Has the agent play these steps, and waits for its end."""
+    def run(self, steps, folder="."):
+        """Has the agent play these steps in a folder of the project, and waits for its end."""
         self.model.begin(steps)
+        self.folder = folder
         argv = self.agent.argv(self.options["cache"], self, "Please do what the script says.")
         env = {**self.environment(), **self.agent.environment(self)}
         with open(os.path.join(self.root, "out.txt"), "ab") as out, open(os.path.join(self.root, "err.txt"), "ab") as err:
             process = subprocess.Popen(
-                argv, cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+                argv, cwd=os.path.join(self.work, folder), env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
             )
             try:
                 process.wait(LIMIT)
@@ -125,9 +141,13 @@ class Scene:
     # What a step does to the world before the agent hears of it.
 
     def on_step(self, step):
-        for what in step.get("first", []):
-            kind, _, value = what.partition(":")
-            getattr(self, "do_" + kind)(value)
+        try:
+            for what in step.get("first", []):
+                kind, _, value = what.partition(":")
+                getattr(self, "do_" + kind)(value)
+        except (Unmet, OSError, subprocess.SubprocessError) as unmet:
+            # This is the model's thread; the run fails when the agent has ended.
+            self.unmet = self.unmet or Unmet(str(unmet))
 
     def do_remove(self, _):
         """The program is not there any more."""
@@ -160,6 +180,32 @@ class Scene:
 
     def do_delete(self, name):
         os.unlink(self.path(name))
+
+    def do_put(self, value):
+        """Writes a file anew: `NAME=TEXT`."""
+        name, _, text = value.partition("=")
+        self.write("/", self.path(name).lstrip("/"), text)
+
+    def do_person(self, command):
+        """A person runs a command of Tollgate beside the agent."""
+        self.must(*command.split())
+
+    def do_allow(self, _):
+        """A person at a terminal lets the call pass that was refused first."""
+        argv = [os.path.join(self.bin, "tollgate"), "allow", codes(self)[0]]
+        exit_code, shown = terminal.types(argv, "yes\n", cwd=self.work, env=self.environment())
+        if exit_code != 0 or "Allowed" not in shown:
+            raise Unmet("`tollgate allow` exits with %d: %s" % (exit_code, " ".join(shown.split())[-200:]))
+        self.notes.append("`tollgate allow` by a person")
+
+    def do_says(self, value):
+        """A command of Tollgate says something, in the last folder where the agent runs: `COMMAND=TEXT`."""
+        if self.folder != self.scenario.get("in", ["."])[-1]:
+            return
+        command, _, text = value.replace("{title}", self.agent.title).partition("=")
+        if text not in self.tollgate(*command.split(), folder=self.folder).stdout:
+            raise Unmet("`tollgate %s` does not say %s" % (command, quoted(text)))
+        self.notes.append("`tollgate %s` says %s" % (command, quoted(text)))
 
     def _aside(self):
         real = os.path.join(self.bin, "real", "tollgate")
@@ -194,126 +240,9 @@ class Scene:
                 self.model.errand_steps = self.calls(step["errand"])
             if not some:
                 raise Skip("this agent has no such tool")
-            made += [{**some[0], "first": step.get("first", [])}, *some[1:]]
+            find = {"find": step["find"]} if "find" in step else {}
+            made += [{**some[0], **find, "first": step.get("first", [])}, *some[1:]]
         return made
-
-
-class Unmet(Exception):
-    """Something is not as the scenario says it must be."""
-
-
-class Skip(Exception):
-    """The agent cannot be asked to do this."""
-
-
-# What a scenario expects: each takes the scene and says in a few words what it has seen, or raises Unmet.
-
-
-def quoted(text):
-    return "“%s”" % text
-
-
-def made(s, name):
-    if s.read(name) is None:
-        raise Unmet("%s is missing: the call did not run" % name)
-    return "%s made" % name
-
-
-def not_made(s, name):
-    if s.read(name) is not None:
-        raise Unmet("%s is there: the call ran" % name)
-    return "no %s" % name
-
-
-def kept(s, name):
-    if name not in s.before:
-        raise Unmet("%s was not there" % name)
-    if s.read(name) != s.before[name]:
-        raise Unmet("%s is not as it was" % name)
-    return "%s as it was" % name
-
-
-def edited(s, folder):
-    ways = s.agent.edits(s, folder)
-    for what, name, first, _ in ways:
-        if b"new" not in (s.read(os.path.join(folder, name)) or b""):
-            raise Unmet("%s did not change %s" % (what, name))
-    return "changed by " + ", ".join(what for what, *_ in ways)
-
-
-def not_edited(s, folder):
-    ways = s.agent.edits(s, folder)
-    for what, name, first, _ in ways:
-        now = s.read(os.path.join(folder, name))
-        if now != (None if first is None else first.encode()):
-            raise Unmet("%s changed %s" % (what, name))
-    return "not changed by " + ", ".join(what for what, *_ in ways)
-
-
-def told(s, text):
-    """The model is told, after its first call."""
-    if s.agent.ends_at_refusal:
-        if not any(text.encode() in (s.read(name) or b"") for name in s.agent.logs):
-            raise Unmet("%s is nowhere to be found" % quoted(text))
-        return "the run ends; %s is in the agent's log" % quoted(text)
-    if not any(text in r.text for r in s.model.requests if r.results or r.errand):
-        raise Unmet("the model was not told %s" % quoted(text))
-    return "the model is told %s" % quoted(text)
-
-
-def said(s, text):
-    """The model is told, or the person."""
-    if any(text in r.text for r in s.model.requests):
-        return "the model is told %s" % quoted(text)
-    shown = [os.path.join(s.root, name) for name in ("out.txt", "err.txt")] + [s.path(name) for name in s.agent.logs]
-    for path in shown:
-        if os.path.exists(path) and text.encode() in open(path, "rb").read():
-            return "the person is told %s" % quoted(text)
-    raise Unmet("%s is said nowhere" % quoted(text))
-
-
-def perhaps_said(s, text):
-    """Only reported, not asked for."""
-    try:
-        return said(s, text)
-    except Unmet:
-        return "nothing is said of it"
-
-
-def perhaps_told(s, text):
-    """Only reported, not asked for."""
-    try:
-        return told(s, text)
-    except Unmet:
-        return "nobody is told why"
-
-
-def told_first(s, text):
-    """The model is told with the prompt."""
-    asked = s.model.conversation()
-    if not asked or text not in asked[0].text:
-        raise Unmet("%s was not in the first request" % quoted(text))
-    return "%s is in the first request" % quoted(text)
-
-
-def told_at_the_end(s, text):
-    """The model, which had said that it was done, is told once more."""
-    last = [r for r in s.model.conversation() if not r.played]
-    if len(last) != 2 or text in last[0].text or text not in last[1].text:
-        raise Unmet("after the last call came %d requests, and %s in %d of them" % (len(last), quoted(text), sum(text in r.text for r in last)))
-    return "the model is asked once more, with %s" % quoted(text)
-
-
-def never_told(s, text):
-    if any(text in r.text for r in s.model.requests):
-        raise Unmet("the model was told what it must not know")
-    return "the model never sees it"
-
-
-CHECKS = {
-    "made": made, "not made": not_made, "kept": kept, "edited": edited, "not edited": not_edited, "told": told,
-    "perhaps told": perhaps_told, "said": said, "perhaps said": perhaps_said, "told first": told_first, "told at the end": told_at_the_end, "never told": never_told,
-}
 
 
 def end_descendants():
@@ -374,7 +303,7 @@ def settings_of(s, layer):
 def register(s, scenario):
     """Instead of `tollgate install`: a command that is given, or one that answers what the scenario says."""
     command = s.options["hook"]
-    if scenario.get("roundtrip"):
+    if scenario.get("roundtrip") or scenario.get("setup"):
         raise Skip("is about `tollgate install`")
     if s.options["stand_in"]:
         if "canned" not in scenario:
@@ -389,7 +318,7 @@ def register(s, scenario):
 
 def play(s):
     """Plays the scenario. The result says how it went and what was seen."""
-    scenario = {**s.scenario, **s.scenario.get("for", {}).get(s.agent.name, {})}
+    scenario = s.scenario = {**s.scenario, **s.scenario.get("for", {}).get(s.agent.name, {})}
     if scenario.get("skip"):
         raise Skip(scenario["skip"])
     layer = scenario.get("layer", "user")
@@ -409,25 +338,33 @@ def play(s):
         s.must("trust", "--yes")
     for name, kind in scenario.get("after_trust", {}).items():
         getattr(s, "do_" + kind)(name)
+    if scenario.get("on_path"):
+        s.put_on_path()
     if s.options["hook"] or s.options["stand_in"]:
         register(s, scenario)
+    elif scenario.get("setup"):
+        set_up(s)
     else:
         install(s, layer, scenario)
     s.before = s.files()
     steps = s.calls(scenario["steps"])
     runs = [[step] for step in steps] if scenario.get("each") and s.agent.ends_at_refusal else [steps]
+    folders = scenario.get("in", ["."])
     asked, seen = 0, []
-    for run in runs:
+    for run, folder in ((run, folder) for folder in folders for run in runs):
         so_far = len(s.model.requests)
-        s.run(run)
+        s.run(run, folder)
+        if s.unmet:
+            raise s.unmet
         asked += len({r.results for r in s.model.requests[so_far:] if r.played and not r.errand})
     if s.model.refused:
         raise Unmet("the agent was sent round without end")
     for what, value in scenario["expect"]:
         seen.append(CHECKS[what](s, value.replace("{settings}", s.agent.settings()["user"])))
-    if asked < len(steps) and not scenario.get("may_end"):
-        raise Unmet("only %d of %d calls were asked for, so nothing is shown" % (asked, len(steps)))
-    if scenario.get("roundtrip"):
+    if asked < len(steps) * len(folders) and not scenario.get("may_end"):
+        raise Unmet("only %d of %d calls were asked for, so nothing is shown" % (asked, len(steps) * len(folders)))
+    seen += s.notes
+    if scenario.get("roundtrip") or scenario.get("setup"):
         seen.append(uninstall(s, layer))
     return "; ".join(dict.fromkeys(seen))
 
@@ -459,6 +396,23 @@ def install(s, layer, scenario):
     s.installed = once
 
 
+def set_up(s):
+    """A machine that has only the agent on it: `tollgate setup` finds it, and its settings are a person's."""
+    s.put_on_path()
+    own = settings_of(s, "user")
+    if s.read(own) is None and s.agent.own_settings:
+        s.write("/", s.path(own).lstrip("/"), s.agent.own_settings)
+    s.own = s.files()
+    # It exits with 1 where the agent needs something more of a person, and says what.
+    expected = s.scenario["setup"].replace("{title}", s.agent.title)
+    if expected not in s.tollgate("setup", "--yes").stdout:
+        raise Unmet("`tollgate setup` does not say %s" % quoted(expected))
+    s.notes.append("`tollgate setup` says %s" % quoted(" ".join(expected.split())))
+    s.installed = s.files()
+    if settings_only(s.installed) == settings_only(s.own):
+        raise Unmet("`setup` wrote nothing into the agent's settings")
+
+
 def settings_only(files):
     """What is the agent's: not Tollgate's own folders, and no backup."""
     own = ("~/.config/tollgate/", "~/.local/state/tollgate/", "~/.local/share/tollgate/", ".tollgate/")
@@ -466,16 +420,21 @@ def settings_only(files):
 
 
 def uninstall(s, layer):
-    s.must("uninstall", s.agent.name, *flags(s, layer))
+    was_set_up = s.scenario.get("setup")
+    s.must(*(["setup", "--undo", "--yes"] if was_set_up else ["uninstall", s.agent.name, *flags(s, layer)]))
     now = s.files()
     for name, text in s.own.items():
         if name in s.installed and s.installed[name] != text and now.get(name) != text:
             raise Unmet("%s is not byte for byte as it was" % name)
-    for name in settings_only(s.installed):
-        if name not in s.own and name in now:
+    for name, text in settings_only(s.installed).items():
+        # An agent that is asked for its version may write files of its own.
+        if name not in s.own and name in now and b"tollgate" in text.lower():
             raise Unmet("%s is left over" % name)
+    if was_set_up and any(name.startswith("~/.config/tollgate/") for name in now):
+        raise Unmet("hook files are left over")
     own = settings_of(s, layer)
-    return "`uninstall` %s" % ("leaves %s byte for byte as it was" % own if own in s.own else "takes %s away again" % own)
+    command = "`setup --undo`" if was_set_up else "`uninstall`"
+    return command + (" leaves %s byte for byte as it was" % own if own in s.own else " takes %s away again" % own)
 
 
 def inside(order):

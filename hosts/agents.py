@@ -5,7 +5,9 @@ are called. Everything here is about the agent as it is without Tollgate.
 import json
 import os
 import shlex
+import subprocess
 import sys
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NODE = "22.23.3"
@@ -44,6 +46,9 @@ class Agent:
 
     def hooks(self, s, command):
         """Registers a command for all events that scenarios need, without `tollgate install`. `{event}` in it is the event."""
+
+    def trust_hooks(self, s):
+        """Does what a person does in the agent before it runs the hooks that it finds."""
 
     def shell(self, s, command):
         raise NotImplementedError
@@ -139,7 +144,8 @@ class Codex(Agent):
 
     def argv(self, cache, s, prompt):
         # Trust in hooks is given by a person in the terminal interface; this is how scripts say it.
-        return [self.bin(cache), "exec", "--dangerously-bypass-hook-trust", "--json", "--skip-git-repo-check", prompt]
+        trust = [] if s.hooks_trusted else ["--dangerously-bypass-hook-trust"]
+        return [self.bin(cache), "exec", *trust, "--json", "--skip-git-repo-check", prompt]
 
     def environment(self, s):
         return {"CODEX_HOME": os.path.join(s.home, ".codex"), "NO_KEY": "none", "CODEX_DISABLE_UPDATE_CHECK": "1"}
@@ -158,6 +164,32 @@ class Codex(Agent):
             "[projects.%s]" % json.dumps(s.work), 'trust_level = "trusted"',
             "[mcp_servers.demo]", "command = %s" % json.dumps(demo["command"]), "args = %s" % json.dumps(demo["args"]), "",
         ]))
+
+    def trust_hooks(self, s):
+        """Codex names the hooks that it finds and their hashes; its `/hooks` writes those that are trusted to `config.toml`."""
+        asked = [
+            {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "hosts", "version": "1"}}},
+            {"method": "initialized"}, {"id": 2, "method": "hooks/list", "params": {"cwds": [s.work]}},
+        ]
+        server = subprocess.Popen(
+            [self.bin(s.options["cache"]), "app-server"], cwd=s.work, env={**s.environment(), **self.environment(s)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )
+        limit = threading.Timer(30, server.kill)
+        limit.start()
+        try:
+            server.stdin.write("".join(json.dumps(line) + "\n" for line in asked))
+            server.stdin.flush()
+            answers = (json.loads(line) for line in server.stdout)
+            found = next(answer["result"] for answer in answers if answer.get("id") == 2)
+        finally:
+            limit.cancel()
+            server.kill()
+            server.communicate()
+        with open(s.path("~/.codex/config.toml"), "a", encoding="utf-8") as file:
+            for hook in found["data"][0]["hooks"]:
+                file.write("[hooks.state.%s]\ntrusted_hash = %s\n" % (json.dumps(hook["key"]), json.dumps(hook["currentHash"])))
+        s.hooks_trusted = True
 
     own_settings = OWN_GROUPS % ("PreToolUse", "view_image")
 

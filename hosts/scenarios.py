@@ -11,7 +11,7 @@
     each          every step is refused: where a refusal ends the run, each has a run of its own
     may_end       the run may end before all steps were asked for
     setup         Tollgate is installed by `tollgate setup`, which says this, and removed by `tollgate setup --undo`
-    on_path       the agent can be found by its name
+    on_path       the agent can be found by its name, and a person has told it to trust the hooks that were installed
     in            the folders of the project in which the agent plays all steps; the project's top (else)
     for           what is different with one agent
     canned        what a stand-in for Tollgate answers, to try the scenarios themselves
@@ -297,15 +297,13 @@ SCENARIOS = [
     },
     {
         "name": "setup", "about": "`tollgate setup` on a new machine guards a project and its subdirectory; `--undo` leaves the settings as they were",
-        "files": {"src/deep/file": ""}, "setup": "Protected\n  {title}: guarded by 6 hooks", "in": [".", "src/deep"],
+        "files": {"src/deep/file": ""}, "setup": "Protected\n  {title}: guarded by 6 hooks", "on_path": True, "in": [".", "src/deep"],
         "steps": [
             {"shell": "touch ran", "first": ["says:doctor={title}: guarded by 6 hooks; test call refused"]}, {"shell": "touch pushed" + FORCE},
         ],
         "expect": [("made", "ran"), ("made", "src/deep/ran"), ("not made", "pushed"), ("not made", "src/deep/pushed"), ("told", UNDONE)],
-        # Its command line tells it to run hooks that nobody has trusted in it, which `doctor` cannot know.
-        "for": {"codex": {"setup": "Not protected\n  Codex: Codex has not been told to trust these hooks", "steps": [
-            {"shell": "touch ran", "first": ["says:doctor=problem: Codex has not been told to trust these hooks"]}, {"shell": "touch pushed" + FORCE},
-        ]}},
+        # It runs no hook before a person has told it to; after that, `doctor` says what it says of the others.
+        "for": {"codex": {"setup": "Not protected\n  Codex: Codex has not been told to trust these hooks"}},
     },
     {
         "name": "no-guards", "about": "Tollgate is connected without guards, and says so; guards that are added count in the session that runs",
@@ -315,10 +313,6 @@ SCENARIOS = [
             {"shell": "touch held" + FORCE, "first": ["person:init --user", "says:status={title}: guarded by"]},
         ],
         "expect": [("made", "free"), ("not made", "held"), ("told", UNDONE)],
-        "for": {"codex": {"steps": [
-            {"shell": "touch free" + FORCE, "first": ["says:status={title}: not guarded: 1 problem"]},
-            {"shell": "touch held" + FORCE, "first": ["person:init --user"]},
-        ]}},
     },
     {
         "name": "allow", "about": "a person lets exactly one refused call pass, once, by its code; the agent cannot",

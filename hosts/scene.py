@@ -36,8 +36,8 @@ class Scene:
         self.before = {}
         # What the person was told meanwhile, and what went wrong then.
         self.notes, self.unmet = [], None
-        # The folder of the project that the agent runs in.
-        self.folder = "."
+        # The folder of the project that the agent runs in, and whether a person has told it to trust its hooks.
+        self.folder, self.hooks_trusted = ".", False
         program = os.path.join(self.bin, "tollgate")
         if options["tollgate"]:
             try:
@@ -346,6 +346,8 @@ def play(s):
         set_up(s)
     else:
         install(s, layer, scenario)
+    if scenario.get("on_path") and not s.options["hook"]:
+        s.agent.trust_hooks(s)
     s.before = s.files()
     steps = s.calls(scenario["steps"])
     runs = [[step] for step in steps] if scenario.get("each") and s.agent.ends_at_refusal else [steps]
@@ -398,7 +400,6 @@ def install(s, layer, scenario):
 
 def set_up(s):
     """A machine that has only the agent on it: `tollgate setup` finds it, and its settings are a person's."""
-    s.put_on_path()
     own = settings_of(s, "user")
     if s.read(own) is None and s.agent.own_settings:
         s.write("/", s.path(own).lstrip("/"), s.agent.own_settings)

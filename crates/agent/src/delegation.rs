@@ -15,6 +15,7 @@ use tollgate_core::{OperationContext, TurnContext};
 use tollgate_model::Message;
 
 use crate::session::{Actor, Session};
+use crate::subagent::Queued;
 use crate::turn::Ended;
 use crate::update::Update;
 
@@ -31,14 +32,23 @@ struct Task<'a> {
 }
 
 impl Session {
-    /// Has a subagent do something, until it is done or ended, and gives its answer once hooks let it through.
+    /// Has a subagent do something once it has a place, until it is done or ended, and gives its answer once hooks let
+    /// it through. Hooks are not told of one that never had a place.
     pub(crate) async fn delegate(
         self: &Arc<Self>,
+        queued: Queued,
         child: &Arc<Actor>,
         kind: &str,
         turn: &TurnContext,
         prompt: String,
     ) -> Result<Value, String> {
+        let place = tokio::select! {
+            biased;
+            () = child.end() => None,
+            place = queued.place() => place,
+        };
+        // Longer than the task, which tells that it is over first.
+        let _sits = child.seat.sit(place.ok_or_else(ended)?);
         let (operation, is_open) = (turn.operation(), AtomicBool::new(false));
         let task = Task { session: self, child, kind, turn, operation, is_open };
         task.run(prompt).await

@@ -13,19 +13,22 @@ use crate::update::Update;
 
 impl Session {
     /// Has a subagent do something while its parent goes on. Its answer comes as a message. `args` are those of the call
-    /// that it answers.
+    /// that it answers. True if it has to wait for a place.
     pub(crate) fn in_background(
         self: &Arc<Self>,
         child: Arc<Actor>,
         kind: String,
         prompt: String,
         args: Map<String, Value>,
-    ) {
+    ) -> bool {
+        // Queued here, and not when the task is polled: those that are started one after the other begin in this order.
+        let queued = self.queue(&child);
+        let waits = queued.waits();
         let session = Arc::clone(self);
         self.subagents.spawn(async move {
             // A turn of its own: that of its parent may be over before.
             let turn = session.cx.turn();
-            let answer = session.delegate(&child, &kind, &turn, prompt).await;
+            let answer = session.delegate(queued, &child, &kind, &turn, prompt).await;
             if !child.is_ended() {
                 let parent = session.subagents.parent(&child.who);
                 let text = session.heard(&parent, &turn, args, answer).await;
@@ -33,6 +36,7 @@ impl Session {
             }
             session.wake_idle();
         });
+        waits
     }
 
     /// What a parent hears of an answer that it did not wait for: what hooks on the call make of it, as if it had waited.
@@ -78,7 +82,7 @@ impl Session {
 
     /// Gives an answer to a parent that is at work; else to the session's own agent, which is always there.
     fn deliver_answer(&self, parent: &Who, mail: Mail) {
-        match self.subagents.find_running(&parent.id) {
+        match self.subagents.find_busy(&parent.id) {
             Some(parent) => self.put(&parent, mail),
             None => self.put_for_main(mail),
         }
@@ -115,9 +119,9 @@ impl Session {
         self.tell(&Update::Notice { kind: "message", message: &message });
     }
 
-    /// Has subagents go on that have nothing to do and messages to read, as many as may run.
+    /// Has subagents go on that have nothing to do and messages to read, once there is a place for them.
     pub(crate) fn wake_idle(self: &Arc<Self>) {
-        while let Some((child, kind)) = self.subagents.take_idle(&self.limits) {
+        while let Some((child, kind)) = self.subagents.take_idle() {
             let prompts: Vec<_> = child.inbox.take_inside().iter().map(Mail::shown).collect();
             let prompt = prompts.join("\n\n");
             let args = json!({"Name": kind, "Prompt": prompt, "Background": true});

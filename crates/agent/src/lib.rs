@@ -43,6 +43,7 @@ mod inbox;
 mod limits;
 pub mod permission;
 pub mod person;
+mod places;
 mod pump;
 mod schedule;
 mod session;

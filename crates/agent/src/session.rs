@@ -20,6 +20,7 @@ use crate::inbox::Inbox;
 use crate::limits::Limits;
 use crate::permission::Grants;
 use crate::person::Person;
+use crate::places::Seat;
 use crate::schedule::Schedules;
 use crate::subagent::Subagents;
 use crate::toolbox::Toolbox;
@@ -67,6 +68,8 @@ pub(crate) struct Actor {
     pub(crate) inbox: Inbox,
     /// Whether somebody has ended it.
     pub(crate) ended: watch::Sender<bool>,
+    /// Its place among those that run.
+    pub(crate) seat: Seat,
 }
 
 impl Actor {

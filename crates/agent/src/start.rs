@@ -26,6 +26,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::inbox::Inbox;
 use crate::permission::{GrantedBy, Grants};
+use crate::places::Seat;
 use crate::pump;
 use crate::schedule::Schedules;
 use crate::session::{Actor, Session, Spent};
@@ -83,10 +84,10 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
         asking: tokio::sync::Mutex::new(()),
         typing: tokio::sync::Mutex::new(()),
         grants,
+        subagents: Subagents::new(config.subagents, config.limits.parallel_subagents),
         limits: config.limits,
         transcript: transcript.clone(),
         listener: config.listener,
-        subagents: Subagents::with_kinds(config.subagents),
         schedules: Schedules::default(),
         spent: Spent::default(),
         inbox: Arc::default(),
@@ -103,6 +104,7 @@ pub(crate) async fn start(mut config: Config) -> Result<Agent<Started>, AgentErr
         invocations: AtomicU64::new(0),
         inbox: Inbox::default(),
         ended: watch::Sender::new(false),
+        seat: Seat::default(),
     });
     let start =
         SessionStart { agent: actor.who.clone(), model: Some(session.model.name().to_owned()) };

@@ -17,7 +17,7 @@ use tollgate_tools::control::{
 
 use crate::conversation::Conversation;
 use crate::inbox::Mail;
-use crate::limits::Limits;
+use crate::places::{Place, Places, Seat, Ticket};
 use crate::session::{Actor, Session};
 use crate::toolbox::Toolbox;
 
@@ -31,9 +31,11 @@ pub(crate) struct Kind {
 }
 
 /// The subagents of a session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Subagents {
     state: Mutex<State>,
+    /// Of those that run.
+    pub(crate) places: Arc<Places>,
     /// The sorts that the program has defined. They stay what they are.
     own: HashSet<String>,
 }
@@ -66,9 +68,51 @@ impl Subagent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
+    /// It waits for a place.
+    Queued,
     Running,
     Idle,
     Ended,
+}
+
+impl Status {
+    /// True if it has a task, begun or not.
+    fn has_task(self) -> bool {
+        matches!(self, Self::Queued | Self::Running)
+    }
+}
+
+/// A subagent in the queue. If it is given up before it has a place, it has ended.
+pub(crate) struct Queued {
+    session: Arc<Session>,
+    id: String,
+    ticket: Option<Ticket>,
+}
+
+impl Queued {
+    /// True if no place was free for it.
+    pub(crate) fn waits(&self) -> bool {
+        self.ticket.as_ref().is_some_and(Ticket::waits)
+    }
+
+    /// Waits for a place. Dropping the future leaves the queue. Nothing: nothing runs any more.
+    pub(crate) async fn place(mut self) -> Option<Place> {
+        let place = match &mut self.ticket {
+            Some(ticket) => ticket.place().await,
+            None => None,
+        };
+        self.ticket = None;
+        self.session.subagents.begins(&self.id);
+        place
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        if self.ticket.is_some() {
+            self.session.subagents.end(&self.id);
+        }
+    }
 }
 
 impl Subagents {
@@ -76,10 +120,11 @@ impl Subagents {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn with_kinds(kinds: HashMap<String, Kind>) -> Self {
+    /// Those of a session that runs so many at once.
+    pub(crate) fn new(kinds: HashMap<String, Kind>, most: usize) -> Self {
         let own = kinds.keys().cloned().collect();
         let state = State { kinds, ..State::default() };
-        Self { state: Mutex::new(state), own }
+        Self { state: Mutex::new(state), places: Places::new(most), own }
     }
 
     /// The subagent of this id.
@@ -89,11 +134,11 @@ impl Subagents {
         found.map(|agent| Arc::clone(&agent.actor))
     }
 
-    /// The same, if it is at work.
-    pub(crate) fn find_running(&self, id: &str) -> Option<Arc<Actor>> {
+    /// The same, if it is at work or about to be.
+    pub(crate) fn find_busy(&self, id: &str) -> Option<Arc<Actor>> {
         let state = self.lock();
-        let mut running = state.agents.iter().filter(|agent| agent.status == Status::Running);
-        running.find(|agent| agent.actor.who.id == id).map(|agent| Arc::clone(&agent.actor))
+        let mut busy = state.agents.iter().filter(|agent| agent.status.has_task());
+        busy.find(|agent| agent.actor.who.id == id).map(|agent| Arc::clone(&agent.actor))
     }
 
     /// Who has started a subagent.
@@ -106,23 +151,31 @@ impl Subagents {
 
     /// Runs something in the background, as long as the session lasts. The end of the session waits for it.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut state = self.lock();
         // Nothing begins in a session that was given up, nor where nothing runs any more.
-        if let (false, Ok(runtime)) = (state.is_closed, Handle::try_current()) {
-            state.tasks.retain(|task| !task.is_finished());
-            state.tasks.push(runtime.spawn(work));
+        let Ok(runtime) = Handle::try_current() else { return };
+        if self.lock().is_closed {
+            return;
         }
+        // Without the lock: a runtime that ends drops the work here, which may look into the state.
+        let task = runtime.spawn(work);
+        let mut state = self.lock();
+        if state.is_closed {
+            task.abort();
+            return;
+        }
+        state.tasks.retain(|task| !task.is_finished());
+        state.tasks.push(task);
     }
 
-    /// One that has nothing to do and messages to read, if it may run. It does from now on.
-    pub(crate) fn take_idle(&self, limits: &Limits) -> Option<(Arc<Actor>, String)> {
+    /// One that has nothing to do and messages to read, which is its task from now on.
+    pub(crate) fn take_idle(&self) -> Option<(Arc<Actor>, String)> {
         let mut state = self.lock();
-        if state.is_closed || Self::has_room(&state, limits).is_err() {
+        if state.is_closed {
             return None;
         }
         let mut idle = state.agents.iter_mut().filter(|agent| agent.status == Status::Idle);
         let agent = idle.find(|agent| !agent.actor.inbox.is_empty())?;
-        agent.status = Status::Running;
+        agent.status = Status::Queued;
         Some((Arc::clone(&agent.actor), agent.kind.clone()))
     }
 
@@ -139,9 +192,26 @@ impl Subagents {
         }
     }
 
-    /// Whether none runs.
+    /// True if none runs or waits for a place.
     pub(crate) fn idle(&self) -> bool {
-        self.lock().agents.iter().all(|agent| agent.status != Status::Running)
+        !self.lock().agents.iter().any(|agent| agent.status.has_task())
+    }
+
+    /// A subagent that was queued has a place.
+    fn begins(&self, id: &str) {
+        let mut state = self.lock();
+        let found = state.agents.iter_mut().find(|agent| agent.actor.who.id == id);
+        // What was ended stays so.
+        if let Some(agent) = found.filter(|agent| agent.status == Status::Queued) {
+            agent.status = Status::Running;
+        }
+    }
+
+    /// Ends one of them.
+    fn end(&self, id: &str) -> bool {
+        let mut state = self.lock();
+        let found = state.agents.iter_mut().find(|agent| agent.actor.who.id == id);
+        found.map(Subagent::end).is_some()
     }
 
     /// A subagent has nothing to do any more.
@@ -152,15 +222,6 @@ impl Subagents {
         if let Some(agent) = found.filter(|agent| agent.status != Status::Ended) {
             agent.status = Status::Idle;
         }
-    }
-
-    /// Whether one more may run.
-    fn has_room(state: &State, limits: &Limits) -> Result<(), String> {
-        let running = state.agents.iter().filter(|agent| agent.status == Status::Running).count();
-        if running >= limits.parallel_subagents {
-            return Err(format!("{running} subagents run already: wait until one of them is done"));
-        }
-        Ok(())
     }
 
     /// Ends all of them.
@@ -222,13 +283,24 @@ impl Session {
     ) -> Result<Value, String> {
         let (child, kind) = self.new_subagent(actor, &args)?;
         if !args.background {
-            let answer = self.delegate(&child, &kind, operation.turn(), args.prompt).await;
+            let aside = actor.seat.step_aside();
+            let queued = self.queue(&child);
+            let turn = operation.turn();
+            let answer = self.delegate(queued, &child, &kind, turn, args.prompt).await;
+            drop(aside);
             self.wake_idle();
+            actor.seat.resume(&self.subagents.places).await;
             return answer;
         }
         let id = child.who.id.clone();
-        self.in_background(child, kind, args.prompt, given.clone());
-        Ok(json!({"id": id, "status": "running"}))
+        let waits = self.in_background(child, kind, args.prompt, given.clone());
+        Ok(json!({"id": id, "status": if waits { "queued" } else { "running" }}))
+    }
+
+    /// Has a subagent wait for a place, behind those that wait already.
+    pub(crate) fn queue(self: &Arc<Self>, child: &Actor) -> Queued {
+        let ticket = Some(self.subagents.places.queue());
+        Queued { session: Arc::clone(self), id: child.who.id.clone(), ticket }
     }
 
     fn new_subagent(
@@ -248,7 +320,9 @@ impl Session {
         if state.agents.len() >= limits.subagents {
             return Err(format!("this session has had its {} subagents", limits.subagents));
         }
-        Subagents::has_room(&state, limits)?;
+        if limits.parallel_subagents == 0 {
+            return Err("this session may run no subagents: do it yourself".to_owned());
+        }
         let (kind, instructions, tools) = match &args.name {
             None => ("self".to_owned(), parent.instructions.clone(), None),
             Some(name) => {
@@ -284,13 +358,14 @@ impl Session {
             invocations: AtomicU64::new(0),
             inbox: crate::inbox::Inbox::default(),
             ended: watch::Sender::new(false),
+            seat: Seat::default(),
         });
         state.agents.push(Subagent {
             actor: Arc::clone(&actor),
             kind: kind.clone(),
             role: args.role.clone(),
             parent: parent.who.id.clone(),
-            status: Status::Running,
+            status: Status::Queued,
         });
         Ok((actor, kind))
     }
@@ -312,16 +387,14 @@ impl Session {
             return sent(self.inbox.put(mail));
         }
         let state = self.subagents.lock();
-        let has_room = Subagents::has_room(&state, &self.limits);
         let found = state.agents.iter().find(|agent| agent.actor.who.id == recipient);
         let Some(agent) = found else {
             return Err(format!("there is no agent `{recipient}`: manage_subagents lists them"));
         };
         match agent.status {
             Status::Ended => Err(format!("`{recipient}` has ended")),
-            Status::Running => sent(agent.actor.inbox.put(mail)),
+            Status::Queued | Status::Running => sent(agent.actor.inbox.put(mail)),
             Status::Idle => {
-                has_room?;
                 sent(agent.actor.inbox.put(mail))?;
                 drop(state);
                 self.wake_idle();
@@ -337,6 +410,7 @@ impl Session {
                 let state = self.subagents.lock();
                 let agents = state.agents.iter().map(|agent| {
                     let status = match agent.status {
+                        Status::Queued => "queued",
                         Status::Running => "running",
                         Status::Idle => "idle",
                         Status::Ended => "ended",
@@ -357,12 +431,9 @@ impl Session {
             }
             SubagentAction::Kill => {
                 let id = args.subagent_id.as_deref().ok_or("kill needs SubagentId")?;
-                let mut state = self.subagents.lock();
-                let mut agents = state.agents.iter_mut();
-                let Some(agent) = agents.find(|agent| agent.actor.who.id == id) else {
+                if !self.subagents.end(id) {
                     return Err(format!("there is no subagent `{id}`"));
-                };
-                agent.end();
+                }
                 Ok(Value::from(format!("`{id}` has ended")))
             }
         }

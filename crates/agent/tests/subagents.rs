@@ -377,19 +377,21 @@ async fn as_many_run_at_once_as_may_and_their_answers_come_as_messages() {
             Line::say("{{last_tool.content}}"),
             Line::say("I see: {{last_user}}"),
             Line::say("I see: {{last_user}}"),
+            Line::say("I see: {{last_user}}"),
         ],
         vec![
             group("task one", vec![Line::say("The first is done.")]),
             group("task two", vec![Line::say("The second is done.")]),
+            group("task three", vec![Line::say("The third is done.")]),
         ],
         |builder| builder.hook(hold(&open)).limits(|limits| limits.parallel_subagents = 2),
     )
     .await;
     let answer = agent.chat("Go.").await.unwrap().text;
-    assert_eq!(answer, "2 subagents run already: wait until one of them is done");
+    assert_eq!(answer, r#"{"id":"agent-3","status":"queued"}"#);
     let mut answers = vec![];
     // One after the other: what comes while a turn is under way is read in that turn.
-    for _ in 0..2 {
+    for _ in 0..3 {
         open.add_permits(1);
         answers.push(within(agent.next_triggered()).await.unwrap().text);
     }
@@ -398,7 +400,8 @@ async fn as_many_run_at_once_as_may_and_their_answers_come_as_messages() {
         answers,
         [
             "I see: Message from agent-1:\nThe first is done.",
-            "I see: Message from agent-2:\nThe second is done."
+            "I see: Message from agent-2:\nThe second is done.",
+            "I see: Message from agent-3:\nThe third is done."
         ]
     );
     agent.stop().await;
@@ -476,18 +479,29 @@ async fn one_that_is_waited_for_can_be_killed_as_well() {
 async fn a_message_wakes_no_more_than_may_run_at_once() {
     let open = Arc::new(tokio::sync::Semaphore::new(1));
     let wake = json!({"Recipient": "agent-1", "Message": "Once more."});
-    let (_world, agent) = session(
+    let (world, agent) = session(
         vec![
             invoke("task one"),
             in_background("task two"),
             Line::call("send_message", wake),
-            Line::say("{{last_tool.content}}"),
+            Line::call("manage_subagents", json!({"Action": "list"})),
+            Line::say("Go on."),
+            Line::say("{{last_user}}"),
+            Line::say("{{last_user}}"),
         ],
-        vec![group("task one", vec![Line::say("Done.")])],
+        vec![
+            group("task one", vec![Line::say("Done."), Line::say("Again.")]),
+            group("task two", vec![Line::say("Two.")]),
+        ],
         |builder| builder.hook(hold(&open)).limits(|limits| limits.parallel_subagents = 1),
     )
     .await;
-    let answer = agent.chat("Go.").await.unwrap().text;
-    assert_eq!(answer, "1 subagents run already: wait until one of them is done");
+    within(agent.chat("Go.")).await.unwrap();
+    let last = world.requests().len() - 1;
+    assert!(world.was_told(last, r#""status":"queued""#), "{:?}", world.messages(last));
+    open.add_permits(2);
+    for answer in ["Message from agent-2:\nTwo.", "Message from agent-1:\nAgain."] {
+        assert_eq!(within(agent.next_triggered()).await.unwrap().text, answer);
+    }
     agent.stop().await;
 }

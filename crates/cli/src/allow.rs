@@ -143,8 +143,10 @@ fn allow(args: &Args, code: &Code, state: &Path, out: &mut Out) -> Result<Exit, 
     }
     let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     if !is_terminal {
-        return Err(Problem::new("to allow a call needs a terminal, where a person confirms it")
-            .help(format!("run `tollgate allow {code}` in a terminal of your own")));
+        return Err(Problem::new(
+            "`tollgate allow` needs a terminal, because a person has to confirm it",
+        )
+        .help(format!("run `tollgate allow {code}` in a terminal of your own")));
     }
     let time = args.time.unwrap_or(DAY);
     show(code, &stored, &refused, &binding, pattern.as_ref(), out);
@@ -177,7 +179,7 @@ fn allow(args: &Args, code: &Code, state: &Path, out: &mut Out) -> Result<Exit, 
     }
     let good = styles::GOOD;
     out.line(format!("{good}Allowed{good:#}: {}.", lasts(lasting, time)));
-    out.hint(format!("`tollgate allow --revoke {code}` takes it back."));
+    out.hint(format!("To revoke it, run `tollgate allow --revoke {code}`."));
     Ok(Exit::Fine)
 }
 
@@ -349,7 +351,7 @@ fn revoke(id: &Code, state: &Path, out: &mut Out) -> Result<Exit, Problem> {
             .help("`tollgate allow --list` lists them"));
     }
     Recorder::new(state).append(&Entry::ExceptionRevoked(Revoked { id: id.clone() }))?;
-    out.line(format!("The exception {id} has ended."));
+    out.line(format!("Revoked the exception {id}."));
     Ok(Exit::Fine)
 }
 

@@ -516,13 +516,17 @@ fn a_question_that_a_host_cannot_ask_has_a_code() {
     let place = Place::new();
     let asks = HOOK.replace("return block(\"Not twice.\")", "return ask(\"Twice?\")");
     fs::write(place.path("home/.config/tollgate/hooks/twice.md"), asks).unwrap();
-    let calls = || {
-        let mut command = place.hook("codex", "project", &json!({"command": "ls twice"}));
-        answer(&command.output().unwrap())
-    };
-    let refused = calls();
-    assert!(refused.as_ref().unwrap_err().starts_with("Twice?"), "{refused:?}");
-    place.allow(&code(refused), &[]);
-    calls().unwrap();
-    calls().unwrap_err();
+    // In the second one, a rule denies first, and the question would come next.
+    for (line, reason) in [("ls twice", "Twice?"), ("git push twice", "Nothing is pushed.")] {
+        let calls = || {
+            let mut command = place.hook("codex", "project", &json!({"command": line}));
+            answer(&command.output().unwrap())
+        };
+        let refused = calls();
+        assert!(refused.as_ref().unwrap_err().starts_with(reason), "{refused:?}");
+        let shown = place.allow(&code(refused), &[]);
+        assert!(shown.contains(reason) && shown.contains("Twice?"), "{shown}");
+        calls().unwrap();
+        calls().unwrap_err();
+    }
 }

@@ -376,8 +376,8 @@ def flags(s, layer):
 
 
 def install(s, layer, scenario):
-    # Scenarios replace the program, so it is named by its path at both levels.
-    wanted = [*flags(s, layer), "--program", os.path.join(s.bin, "tollgate")]
+    # A project's configuration names the program as everybody has it, and the `PATH` of the scene leads to this one.
+    wanted = flags(s, layer)
     if not scenario.get("roundtrip"):
         s.must("install", s.agent.name, *wanted)
         return

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! [`Executor::run`] returns a future for any async runtime. For a program that is itself run as a
-//! command, for one answer, there is [`supervise`]. Work that is asked for again and again is done
+//! command, for one answer, there is [`supervise`]. A program that is spoken to while it runs is a [`Service`]. Work that is asked for again and again is done
 //! by [workers](worker): processes under limits that stay.
 //!
 //! # How
@@ -49,6 +49,7 @@ mod outcome;
 mod pipes;
 mod raw;
 mod running;
+mod service;
 mod supervisor;
 mod sweep;
 pub mod worker;
@@ -58,4 +59,5 @@ pub use executor::{DEFAULT_AT_ONCE, Executor, Input, Limits};
 pub use memory::MemoryBound;
 pub use outcome::{ExecError, Finished, Status, signal_name};
 pub use running::Running;
+pub use service::{Service, Streams};
 pub use supervisor::{Answer, Ended, Plan, SuperviseError, supervise};

@@ -241,9 +241,9 @@ async fn serve(
             let env = expand(config, "env", env, &mut secrets)?;
             let (process, input, output) =
                 process::start(command, args, &env, cwd.as_deref()).map_err(failed)?;
-            let group = process.group();
+            let service = process.service();
             let line = Line { process: Some(process), verdict: verdict.clone(), secrets };
-            let lines = Lines::new(input, output, limits.message, verdict, group);
+            let lines = Lines::new(input, output, limits.message, verdict, service);
             Ok((handler.serve_with_lifecycle(lines, lifecycle).await, line))
         }
         Transport::Http { url, headers } => {

@@ -5,7 +5,7 @@
 //! crashes, hangs, floods or lies costs the call that met it, never the agent:
 //!
 //! - Every call has a deadline. A server that does not even answer a ping afterwards is ended, with
-//!   all processes of its group, and started again at the next call. One that fails time and again
+//!   all processes it started, and started again at the next call. One that fails time and again
 //!   is waited for longer and longer.
 //! - What a server sends has bounds: one message, the list of its tools, what the model gets of an
 //!   answer. What it prints that is no message is skipped, up to a bound.
@@ -18,8 +18,10 @@
 //! Tools keep their names, and the server's name is the configuration's. This crate knows nothing
 //! of hooks: whoever calls asks first.
 //!
-//! What is not kept from a program: files, the network, and processes that it moves out of its
-//! group. It runs as the person does.
+//! A program runs under a keeper ([`tollgate_exec::Service`]), so it and all it started end with the
+//! connection, also when this process is killed by `SIGKILL`.
+//!
+//! What is not kept from a program: files and the network. It runs as the person does.
 //!
 //! ```
 //! use tollgate_mcp::{McpError, Server, ServerConfig};

@@ -26,7 +26,7 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// An MCP server.
 ///
 /// Calls can be made at the same time. A call is cancelled by dropping its future, and the server
-/// is told. Dropping the server ends its process, with all of its group; [`close`](Self::close)
+/// is told. Dropping the server ends its process and all it started; [`close`](Self::close)
 /// does it gently.
 pub struct Server {
     config: Arc<ServerConfig>,

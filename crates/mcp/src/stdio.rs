@@ -10,10 +10,9 @@ use rmcp::model::{ServerJsonRpcMessage, ServerNotification};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::Mutex;
-
-use crate::process::Group;
+use tollgate_exec::Service;
 
 /// How many bytes of no messages are skipped between two messages. Programs print greetings and
 /// logs where they should not; one that prints more than this does nothing else.
@@ -48,23 +47,23 @@ enum End {
 
 /// The lines of a program, as messages.
 pub(crate) struct Lines {
-    input: Arc<Mutex<Option<ChildStdin>>>,
-    output: BufReader<ChildStdout>,
+    input: Arc<Mutex<Option<Sender>>>,
+    output: BufReader<Receiver>,
     line: Vec<u8>,
     noise: usize,
     longest: usize,
     unread: Arc<AtomicUsize>,
     verdict: Verdict,
-    group: Arc<Group>,
+    service: Arc<Service>,
 }
 
 impl Lines {
     pub(crate) fn new(
-        input: ChildStdin,
-        output: ChildStdout,
+        input: Sender,
+        output: Receiver,
         longest: usize,
         verdict: Verdict,
-        group: Arc<Group>,
+        service: Arc<Service>,
     ) -> Self {
         Self {
             input: Arc::new(Mutex::new(Some(input))),
@@ -74,7 +73,7 @@ impl Lines {
             longest,
             unread: Arc::default(),
             verdict,
-            group,
+            service,
         }
     }
 
@@ -178,7 +177,7 @@ impl Transport<RoleClient> for Lines {
             Err(End::Ours(why)) => {
                 self.verdict.pass(why);
                 // What waits to be written to it would be waited for.
-                self.group.kill();
+                self.service.kill();
                 None
             }
         }

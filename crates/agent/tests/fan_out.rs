@@ -94,7 +94,7 @@ async fn session(
 }
 
 #[tokio::test]
-async fn fifty_subagents_wait_for_their_turn_and_all_run_in_order() {
+async fn fifty_subagents_wait_for_their_turn_and_all_run() {
     let replies = (0..50).map(|_| Line::say("Done.")).collect();
     let (world, agent, seen, _) = session(
         vec![invoke("task", 50), Line::say("All: {{last_tool.content}}")],
@@ -112,8 +112,11 @@ async fn fifty_subagents_wait_for_their_turn_and_all_run_in_order() {
     assert_eq!(done, 50, "{:?}", world.messages(51));
     assert!((1..=3).contains(&seen.most.load(Ordering::SeqCst)), "{:?}", seen.most);
     let ids: Vec<_> = (1..=50).map(|number| format!("agent-{number}")).collect();
-    assert_eq!(seen.began(), ids);
     agent.stop().await;
+    // Those that run at the same time may be seen to begin in any order.
+    let mut began = seen.began();
+    began.sort_by_key(|id| (id.len(), id.clone()));
+    assert_eq!(began, ids);
     assert_eq!(seen.stopped.load(Ordering::SeqCst), 50);
 }
 

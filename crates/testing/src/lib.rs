@@ -2,7 +2,7 @@
 //!
 //! * [`conformance`] runs recorded cases of other engines against this one.
 //! * [`clock`] has a runtime whose time moves only when told.
-//! * [`needs`] skips tests, by name, where a program they need is missing.
+//! * [`mod@needs`] skips tests, by name, where a program they need is missing.
 //! * [`scripted`] has hooks whose answers are given beforehand and that remember what they were
 //!   asked.
 //!

@@ -1,6 +1,6 @@
 //! Programs that a test needs and that a machine with only a Rust toolchain may lack.
 //!
-//! A test begins with [`needs!`](crate::needs). If the program is missing, the test says so on the terminal and in the
+//! A test begins with [`needs!`](crate::needs!). If the program is missing, the test says so on the terminal and in the
 //! file that `TOLLGATE_SKIPPED` names, and ends. In CI (`CI=true`) it fails instead, so that nothing is skipped there
 //! unseen.
 //!

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// The code of the refusal
     #[arg(value_name = "CODE")]
     code: Option<Code>,
-    /// For one call, within a day [default]
+    /// For one call, within a day (the default)
     #[arg(long, requires = "code", conflicts_with_all = ["time", "always"])]
     once: bool,
     /// For a time, such as `30m`, `2h` or `1d`; 30 days at the most

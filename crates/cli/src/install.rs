@@ -97,7 +97,7 @@ struct Common {
     /// The agent
     #[arg(value_parser = target_parser())]
     host: &'static Target,
-    /// In your own configuration, for all projects [default]
+    /// In your own configuration, for all projects (the default)
     #[arg(long)]
     user: bool,
     /// In the project's configuration, for everybody who works on it [default DIR: the project around the current

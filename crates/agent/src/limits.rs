@@ -25,7 +25,7 @@ pub struct Limits {
     pub subagent_depth: u32,
     /// How many subagents a session may have. Default: 64.
     pub subagents: usize,
-    /// How many of them run at once; the others wait for their turn. Default: 8.
+    /// Number of them that run at once; the others wait for their turn. Default: 8.
     pub parallel_subagents: usize,
     /// How often a subagent is sent back. Default: 2.
     pub subagent_retries: u32,

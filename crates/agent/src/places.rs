@@ -118,10 +118,10 @@ pub(crate) struct Seat {
 
 #[derive(Debug, Default)]
 struct Seated {
-    /// Whether its task needs a place.
+    /// True if its task needs a place.
     is_at_work: bool,
     place: Option<Place>,
-    /// How many subagents it waits for.
+    /// Number of subagents that it waits for.
     waits_for: usize,
 }
 

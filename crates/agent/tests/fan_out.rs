@@ -38,7 +38,7 @@ async fn within<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(LONG, future).await.unwrap()
 }
 
-/// What hooks see of subagents.
+/// The events of subagents that hooks see.
 #[derive(Default)]
 struct Seen {
     /// The ids, as they began.

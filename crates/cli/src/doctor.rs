@@ -44,7 +44,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// How an agent is guarded.
+/// The degree to which an agent is guarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {

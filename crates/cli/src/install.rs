@@ -49,7 +49,7 @@ pub(crate) struct InstallArgs {
     missing: Option<HowMissing>,
 }
 
-/// What happens where the program is missing, as an argument.
+/// The choice for a machine without the program, as an argument.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum HowMissing {
     Warn,

@@ -135,7 +135,7 @@ fn own(input: Input) -> Payload {
     Payload::Own(Box::new(input))
 }
 
-/// How much speaks for a payload being a host's, the most important first.
+/// The evidence that a payload comes from a host, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     level: Level,

@@ -1,4 +1,4 @@
-//! What a command is doing, on standard error, once a step takes longer than a second.
+//! Reports progress on standard error once a step takes longer than a second.
 
 use std::io::{self, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

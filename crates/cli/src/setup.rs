@@ -64,7 +64,7 @@ fn target_parser() -> impl clap::builder::TypedValueParser<Value = &'static Targ
         .try_map(|name| Target::by_name(&name))
 }
 
-/// What is to be done.
+/// The steps of a set-up.
 struct Steps {
     /// The person's directory of hooks.
     base: PathBuf,
@@ -84,7 +84,7 @@ struct Failed {
     problem: String,
 }
 
-/// What was done, or would be.
+/// The report of a set-up, or of a dry run.
 #[derive(Serialize)]
 struct Report<'a> {
     dry_run: bool,

@@ -54,7 +54,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What `why` says.
+/// The output of `why`.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     command: &'a str,

@@ -99,7 +99,7 @@ fn payloads() -> Vec<(&'static Host, String, String, String)> {
     all
 }
 
-/// What a host makes of an answer of `hook`.
+/// The effect of an answer of `hook` on a host.
 fn heard(host: &'static Host, event: &str, payload: &str, output: &Output) -> &'static str {
     let input: Value = serde_json::from_str(payload).unwrap();
     let Some(incoming) = host.read(Some(event), input).unwrap() else { return "silent" };

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anstyle_svg::Term;
 
-/// What is typed, as the README has it.
+/// The command line that the README shows.
 const TYPED: &str = r#"tollgate why --hooks hooks/command-guard.md 'x=rm; "$x" -r"f" ~'"#;
 
 #[test]

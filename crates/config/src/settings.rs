@@ -184,13 +184,13 @@ pub enum Otherwise {
 /// Projects and their trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Trust {
-    /// What happens while a change of what was trusted waits for review.
+    /// The hooks that run while a change of a trusted project waits for review.
     pub changed: WhenChanged,
-    /// What happens in a project that nobody has trusted.
+    /// The gates of a project that nobody has trusted.
     pub untrusted: WhenUntrusted,
 }
 
-/// What happens while a change of what was trusted waits for review.
+/// The hooks that run while a change of a trusted project waits for review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenChanged {
@@ -201,7 +201,7 @@ pub enum WhenChanged {
     Closed,
 }
 
-/// What happens in a project that nobody has trusted.
+/// The gates of a project that nobody has trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenUntrusted {

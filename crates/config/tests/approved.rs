@@ -1,4 +1,4 @@
-//! What was trusted goes on running as it was approved while a change waits for review.
+//! A trusted project goes on running as it was approved while a change waits for review.
 
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -60,7 +60,7 @@ async fn call(loaded: Loaded, tool: &str, line: &str) -> Outcome<ToolPre> {
     runner(loaded).dispatch(&operation, ToolPre::from(call)).await
 }
 
-/// What is done to a trusted project, and the codes that are reported.
+/// A change of a trusted project, and the codes that are reported.
 type Change = (&'static str, fn(&Project), &'static [&'static str]);
 
 #[tokio::test]

@@ -52,7 +52,7 @@ pub struct Streams {
     pub stderr: OwnedFd,
 }
 
-/// What the caller and the thread that attends the keeper share. Nothing: the keeper is gone.
+/// Shared by the caller and the thread that attends the keeper. None if the keeper is gone.
 type Control = Mutex<Option<Attended>>;
 
 struct Attended {
@@ -179,7 +179,7 @@ fn begin(launch: &Launch, grace: Duration) -> Result<(Attended, Streams), ExecEr
     Ok((Attended { nest, keeper: Arc::new(keeper) }, streams))
 }
 
-/// How the program ended, now that its keeper is gone.
+/// Returns the status of the program after its keeper is gone.
 fn result(nest: Nest, launch: Launch) -> Result<Status, ExecError> {
     let notes = nest.notes();
     if notes.stage.load(Ordering::Acquire) != stage::DONE {

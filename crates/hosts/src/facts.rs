@@ -39,7 +39,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// What was measured of a host by running it.
+/// Facts about a host that were measured by running it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// The host.

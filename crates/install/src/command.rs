@@ -55,7 +55,7 @@ const WARNING: &str = "command -v \"$2\" >/dev/null 2>&1 || \
 pub(crate) const NOT_HERE: &str = "Tollgate is not on the PATH of this machine, so the guards of this project do not run. \
      Install it, or ask whoever maintains this project.";
 
-/// What happens where the program is missing.
+/// The choice for a machine without the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Missing {
     /// Every gate refuses.
@@ -74,7 +74,7 @@ pub struct Registration {
     pub gate: bool,
     /// Whether it is for every tool, also where Tollgate would leave some out of its own accord.
     pub all_tools: bool,
-    /// What happens where the program is missing. None keeps what is configured, and refuses where nothing is.
+    /// The choice for a machine without the program. None keeps what is configured, and refuses where nothing is.
     pub missing: Option<Missing>,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct Call {
     pub(crate) deadline: u64,
     /// The matcher that the person has written, or that they want.
     pub(crate) matcher: Option<String>,
-    /// What happens where the program is missing.
+    /// The choice for a machine without the program.
     pub(crate) missing: Missing,
     /// What is printed, and what is printed as an error, where it is missing and that is a warning.
     pub(crate) warning: (String, String),

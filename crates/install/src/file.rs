@@ -209,7 +209,7 @@ fn replace(temporary: &Path, path: &Path, before: Option<&[u8]>) -> Result<(), I
 const EINVAL: i32 = rustix::io::Errno::INVAL.raw_os_error();
 const ENOSYS: i32 = rustix::io::Errno::NOSYS.raw_os_error();
 
-/// How long a file that was not finished is kept, and how many entries of a folder are looked at for some.
+/// Time for which an unfinished file is kept, and maximum number of entries of a folder that are searched for one.
 const UNFINISHED: Duration = Duration::from_hours(1);
 const MOST_LOOKED_AT: usize = 4_000;
 

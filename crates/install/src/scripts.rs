@@ -39,10 +39,10 @@ pub(crate) fn program(text: &str) -> Option<String> {
     of_script().or_else(of_plugin)
 }
 
-/// What a script of ours begins its line with that looks for the program.
+/// Beginning of the line in our script that looks for the program.
 const LOOKS: &str = "command -v \"$tollgate\" ";
 
-/// What a plugin of ours says where a missing program is a warning.
+/// Text in our plugin that makes a missing program a warning.
 const WARNS: &str = "const MISSING = \"warn\"";
 
 /// A call with what a file of ours does where the program is missing, unless the registration says it.

@@ -21,7 +21,7 @@
 //! A program runs under a keeper ([`tollgate_exec::Service`]), so it and all it started end with the
 //! connection, also when this process is killed by `SIGKILL`.
 //!
-//! What is not kept from a program: files and the network. It runs as the person does.
+//! Files and the network are not kept from a program: it runs as the person does.
 //!
 //! ```
 //! use tollgate_mcp::{McpError, Server, ServerConfig};

@@ -35,7 +35,7 @@ const PASSED_ON: [&str; 13] = [
 /// How many bytes of its standard error are kept.
 const STDERR: usize = 4 * 1024;
 
-/// How long the last words of a process that has ended may take to arrive, if something else holds
+/// Time limit for the last words of a process that has ended to arrive, if something else holds
 /// its standard error open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 

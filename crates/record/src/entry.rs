@@ -1,4 +1,4 @@
-//! What the record keeps.
+//! Entries of the record.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -26,13 +26,13 @@ const MOST: usize = 256;
 /// The largest store that is read.
 const LARGEST: u64 = 32 << 20;
 
-/// How long another process that changes the store is waited for.
+/// Maximum wait for another process that changes the store.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 const FILE: &str = "exceptions.json";
 const LOCK: &str = "exceptions.lock";
 
-/// What an exception binds.
+/// The hooks, the call and the files that an exception is limited to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {
@@ -65,7 +65,7 @@ pub struct Objector {
     pub reason: String,
 }
 
-/// What was seen at a path.
+/// A path as it was when the decision was made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seen {
@@ -89,7 +89,7 @@ pub enum Look {
     Target,
 }
 
-/// How long an exception lasts. The order is from the narrowest to the widest.
+/// The duration of an exception, from the narrowest to the widest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lasting {

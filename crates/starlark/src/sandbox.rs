@@ -39,7 +39,7 @@ pub(crate) struct Limits {
     pub(crate) from_start: bool,
 }
 
-/// How much memory one operation of a script may take that is not known to be cheap, where the process that it runs in is
+/// Maximum memory that one operation of a script may take that is not known to be cheap, where the process that it runs in is
 /// supervised. The language looks at its heap between operations only.
 const OPERATION: u64 = 64 << 20;
 

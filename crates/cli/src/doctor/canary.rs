@@ -12,7 +12,7 @@ use tollgate_exec::{Command, Executor, Input, Limits, Status};
 use tollgate_hosts::{Host, Output, Verdict};
 use tollgate_install::CommandLine;
 
-/// What came of the test calls.
+/// The results of the test calls.
 #[derive(Debug, Serialize)]
 pub(crate) struct Canary {
     command: String,
@@ -23,7 +23,7 @@ pub(crate) struct Canary {
     milliseconds: f64,
     /// Why not, or what the agent was told.
     said: String,
-    /// What became of a destructive call: the first that was refused or asked about.
+    /// The outcome of a destructive call: the first that was refused or asked about.
     destructive: Option<Destructive>,
 }
 
@@ -37,7 +37,7 @@ struct Destructive {
     said: String,
 }
 
-/// What a command answered to a call.
+/// The answer of a command to a call.
 struct Answered {
     verdict: Verdict,
     said: String,

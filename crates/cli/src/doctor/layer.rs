@@ -1,4 +1,4 @@
-//! How Tollgate stands in one layer of an agent's configuration.
+//! Examines one layer of an agent's configuration: is Tollgate registered there, and would its answer count.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::place::shown;
 /// When Tollgate answers at the latest if its command does not say.
 const UNTOLD: Duration = Duration::from_secs(25);
 
-/// What was found in a layer.
+/// The findings in a layer.
 #[derive(Debug, Serialize)]
 pub(crate) struct LayerReport {
     pub(crate) layer: String,

@@ -6,7 +6,7 @@ use tollgate_exec::{Command, Executor, Input, Limits};
 use tollgate_hosts::{Host, Version};
 use tollgate_install::Found;
 
-/// How long a program may take to tell its version.
+/// Time limit for a program to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs `AGENT --version` for each agent that was measured, all at once. None where there is no such program, or it tells

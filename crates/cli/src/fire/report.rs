@@ -41,7 +41,7 @@ pub(crate) struct Report {
     pub(crate) named_only: bool,
 }
 
-/// What `tollgate hook` answers to an agent.
+/// The answer of `tollgate hook` to an agent.
 #[derive(Debug, Serialize)]
 pub(crate) struct Told {
     pub(crate) name: &'static str,

@@ -48,7 +48,7 @@ const MOST_ROUNDS: usize = 8;
 /// Asks about a refused call again, with what is supposed to be excepted. None if the answer cannot be found out.
 pub(super) type Again<'a> = dyn Fn(&AnyOutcome) -> Option<(AnyOutcome, Reply)> + 'a;
 
-/// What an exception from a refusal would bind.
+/// The binding of an exception from a refusal.
 struct Bound {
     binding: Binding,
     /// True if nothing else objects to the call.

@@ -21,13 +21,13 @@ use tollgate_hosts::Incoming;
 use crate::person::{self, FOLDER};
 use crate::problem::Problem;
 
-/// How long files of a session are kept after its last call.
+/// Time for which files of a session are kept after its last call.
 const KEPT: Duration = Duration::from_hours(24 * 30);
 
-/// How long a session may go on before its file is marked as used again.
+/// Time after which the file of a session that goes on is marked as used again.
 const FRESH: Duration = Duration::from_hours(24);
 
-/// How long the part of a file that was not finished is kept.
+/// Time for which an unfinished file is kept.
 const UNFINISHED: Duration = Duration::from_hours(1);
 
 /// Largest number of files that are looked at when old ones are removed.
@@ -36,7 +36,7 @@ const MOST: usize = 4_000;
 /// Longest session id that is part of a file's name as it is.
 const LONGEST_ID: usize = 80;
 
-/// What becomes of the files in which projects of sessions are kept.
+/// Says if a call writes the file that holds its session to a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pins {
     /// They are written as the session goes on.
@@ -45,7 +45,7 @@ pub(crate) enum Pins {
     Read,
 }
 
-/// What is kept of a session.
+/// The content of a session's file.
 #[derive(Debug, PartialEq, Eq)]
 struct Pin {
     project: PathBuf,

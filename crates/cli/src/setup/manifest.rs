@@ -1,4 +1,4 @@
-//! What `tollgate setup` wrote, so that `setup --undo` can take it back.
+//! Records what `tollgate setup` wrote, so that `setup --undo` can restore it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};

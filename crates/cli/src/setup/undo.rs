@@ -15,7 +15,7 @@ use crate::out::{Out, count, styles};
 use crate::place::shown;
 use crate::problem::Problem;
 
-/// What was undone.
+/// The report of an undo.
 #[derive(Default, Serialize)]
 struct Report {
     dry_run: bool,

@@ -1,4 +1,4 @@
-//! What is different from what was approved, line by line.
+//! Compares files with their approved copies, line by line.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -18,10 +18,10 @@ const LARGEST: u64 = 1 << 20;
 /// The most lines of a difference that are shown.
 const MOST_LINES: usize = 500;
 
-/// How long is worked on the smallest difference. After that a larger one has to do.
+/// Time spent on the smallest diff. After that, a larger one is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What is different in a file.
+/// The differences in a file.
 #[derive(Debug, Serialize)]
 pub(super) struct Difference {
     path: String,

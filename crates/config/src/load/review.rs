@@ -1,4 +1,4 @@
-//! What was trusted and has changed since, as it was approved.
+//! Loads the approved copy of a trusted project that has changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::trust::{
     needs_its_place, uses, with_words,
 };
 
-/// What to do about a change.
+/// The help for a change.
 pub(super) const HELP: &str = "look at what has changed, then trust it again: `tollgate trust`";
 
 /// A project whose change waits for review.

@@ -176,7 +176,7 @@ pub enum ExceptingValue {
     Always,
 }
 
-/// What happens while a change of what was trusted waits for review.
+/// The hooks that run while a change of a trusted project waits for review.
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub enum ChangedValue {
@@ -186,7 +186,7 @@ pub enum ChangedValue {
     Closed,
 }
 
-/// What happens in a project that nobody has trusted.
+/// The gates of a project that nobody has trusted.
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub enum UntrustedValue {

@@ -1,8 +1,8 @@
-//! Whether a script can run from a copy, away from the files beside it.
+//! Tells scripts that can run from a copy from those that need the files beside them.
 
 use std::path::Path;
 
-/// What is written in a script that looks for files by its own place.
+/// Words of scripts that look for files by their own place.
 struct Language {
     /// Programs that run it.
     programs: &'static [&'static str],

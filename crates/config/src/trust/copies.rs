@@ -1,4 +1,4 @@
-//! What was approved, kept as it was: a copy of each pinned file, beside the trust store.
+//! Keeps a copy of each approved file beside the trust store.
 //!
 //! A copy is at `approved/HASH/NAME`, so that a program that goes by the name of its script finds
 //! the name it had. It is read as what its hash says or not at all. A line in `approved/projects`

@@ -6,7 +6,7 @@
 use super::programs::{INTERPRETERS, WRAPPERS};
 use super::words::{Command, Hole, Line, Redirect, Word};
 
-/// How deep `bash -c 'bash -c …'` is followed. What is deeper may run anything.
+/// Maximum depth of `bash -c 'bash -c …'` that is followed. Deeper scripts may run anything.
 const DEEPEST: usize = 3;
 
 /// Programs and builtins that never run what their operands name.
@@ -92,7 +92,7 @@ const RUNNING: &[&str] = &[
     "`",
 ];
 
-/// What the words of a command line are.
+/// The roles of the words of a command line.
 #[derive(Debug)]
 pub(super) struct Roles {
     /// True if what one of the commands prints or names may be run.

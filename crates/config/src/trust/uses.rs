@@ -7,7 +7,7 @@ use super::programs::{readings, runs};
 use super::survey::Survey;
 use super::words::Line;
 
-/// How deep scripts in words and here-documents are looked into, as where they are pinned.
+/// Maximum depth of scripts in words and here-documents, the same as where they are pinned.
 const DEEPEST: usize = 3;
 
 /// A pinned file that a command names.

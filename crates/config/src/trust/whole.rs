@@ -1,4 +1,4 @@
-//! Whether a project would run the same somewhere else.
+//! Tells projects that would run the same in another place.
 
 use std::fs;
 

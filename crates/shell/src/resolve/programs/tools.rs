@@ -403,7 +403,7 @@ pub(super) fn download(walker: &mut Walker, arguments: &[Value], _: &Input) -> O
     None
 }
 
-/// What comes out of an archive that was downloaded is as little known as the archive.
+/// Files out of an archive that was downloaded are as unknown as the archive.
 pub(super) fn unpacked(walker: &mut Walker, arguments: &[Value], _: &Input) -> Option<Value> {
     let is_downloaded = |path: &str| walker.state.file(path).is_some_and(Value::has_unknown);
     walker.unpacked |= arguments.iter().filter_map(Value::known).any(is_downloaded);
